@@ -184,15 +184,15 @@ def test_leaves_are_limited(regressor, friedman):
 
 
 def test_bytes_are_limited(regressor, friedman):
-    """Of the sizes that were tried the one of least honest error is taken."""
+    """Of the sizes that were tried the one of least held-out error is taken."""
     small = refine(regressor, *friedman[:2], max_bytes=60_000, oob=True)
     found, path = small.summary(), small.summary().refinement.path
     assert all(size.n_bytes <= 60_000 for size in path)
     assert len(path) > 1
-    assert found.error_after == min(size.error for size in path)
-    assert found.bytes_after == min(
-        size.n_bytes for size in path if size.error == found.error_after
-    )
+    least = min(path, key=lambda size: size.error)
+    assert found.bytes_after == least.n_bytes
+    # The printed error includes the choice of the size, with some other size in a fold.
+    assert least.error <= found.error_after <= max(size.error for size in path)
     with pytest.raises(ValueError, match="Give more bytes"):
         refine(regressor, *friedman[:2], max_bytes=500, oob=True)
 

@@ -116,6 +116,7 @@ def refinement(**changes):
     )
     known = {"leaves_before": 2000, "leaves_after": 140, "depth_before": 20}
     known |= {"depth_after": 7, "error_plain": 0.125, "least_rows": 4}
+    known |= {"error_refined": 0.145}
     known |= {"ridge": 3.0, "labels": 0.5, "path": sizes}
     return Refinement(**{**known, **changes})
 
@@ -126,10 +127,14 @@ def test_refined_trees_print_leaves_errors_and_sizes_and_are_json():
     for part in ("2,000     140", "12.5 %", "12 kB", "against the whole"):
         assert part in text
     assert "stay as they were" not in text
+    assert "taken" in text
     as_json = json.loads(json.dumps(summary.to_dict()))
     assert as_json["refinement"]["path"][0]["n_members"] == 5
 
 
 def test_it_says_where_nothing_was_refitted():
     found = refinement(ridge=float("inf"), path=())
-    assert "stay as they were" in str(Summary(**NUMBERS, refinement=found))
+    text = str(Summary(**NUMBERS, refinement=found))
+    assert "stay as they were" in text
+    assert "14.5 %" in text
+    assert "taken" not in text

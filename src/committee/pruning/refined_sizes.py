@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from committee._typing import FloatArray, IntArray, RandomState
+from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee.diagnostics.correlation import moment_sums
 from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
@@ -301,30 +302,52 @@ class _Search:
 
     def within(self) -> bool:
         """Return True if the last size is within the tolerance."""
-        return bool(self.sizes) and self._is_within(self.sizes[-1])
+        return bool(self.found) and self._is_within(self.found[-1])
 
-    def _is_within(self, size: RefinedSize) -> bool:
-        whole = size.error - size.difference
+    def _is_within(self, refined: Refined, rows: BoolArray | None = None) -> bool:
         assert self.limits.tolerance is not None
-        return size.error <= (1 + self.limits.tolerance) * whole
+        after, whole = (
+            one.error(self.refiner.measure, rows)[0]
+            for one in (refined.after, refined.before)
+        )
+        return after <= (1 + self.limits.tolerance) * whole
+
+    def _best(self, rows: BoolArray | None = None) -> Refined | None:
+        """Return the best size by the errors on some rows."""
+        if self.limits.tolerance is not None:
+            within = [
+                (size.n_bytes, n)
+                for n, (one, size) in enumerate(
+                    zip(self.found, self.sizes, strict=True)
+                )
+                if self._is_within(one, rows)
+            ]
+            return self.found[min(within)[1]] if within else None
+        measure = self.refiner.measure
+        return min(self.found, key=lambda one: one.after.error(measure, rows)[0])
 
     def result(self) -> Any:
-        """Return the best committee, with its assessment."""
+        """Return the best committee, with its assessment.
+
+        The losses of a fold's rows are those of the size that the other folds choose, so
+        that the printed error includes the choice.
+        """
         if not self.found:
             raise ValueError(
                 f"No refined committee has as few as max_bytes={self.limits.max_bytes:,} "
                 "bytes: a tree with a single leaf takes about 3,000. Give more bytes."
             )
-        best = 0
-        if self.limits.tolerance is not None:
-            within = [n for n, size in enumerate(self.sizes) if self._is_within(size)]
-            if not within:
-                raise ValueError(self._too_far())
-            best = min(within, key=lambda n: self.sizes[n].n_bytes)
-        elif self.limits.open_size:
-            best = int(np.argmin([size.error for size in self.sizes]))
-        refined = self.found[best]
-        made = refined.committee
+        best = self._best()
+        if best is None:
+            raise ValueError(self._too_far())
+        made, refined = best.committee, best
+        if len(self.found) > 1:
+            losses = best.after.losses.copy()
+            for rows in self.refiner.folds:
+                others = np.ones(len(losses), dtype=bool)
+                others[rows] = False
+                losses[rows] = (self._best(others) or best).after.losses[rows]
+            refined = best._replace(after=replace(best.after, losses=losses))
         made._refined = RefinedAssessment(self.refiner, refined, self.found)
         return made
 

@@ -33,7 +33,7 @@ from committee.pruning.summary import (
     compared_errors,
 )
 from committee.refining import Nodes, made_up_rows
-from committee.refining.choice import chosen, refitted
+from committee.refining.choice import Candidate, chosen, refitted
 from committee.refining.problem import Cut, Problem, Settings, folds_of
 from committee.refining.teacher import TeacherTargets, TreeOnRows, teacher_targets
 from committee.targets import at_least_two
@@ -53,9 +53,9 @@ class Refined(NamedTuple):
     committee : committee
     settings : Settings
     n_leaves : int
-    before, plain, after : HeldOutPredictions
-        Predictions of the whole ensemble, of as many trees unrefined, and of the same
-        trees refined.
+    before, plain, refined, after : HeldOutPredictions
+        Predictions of the whole ensemble, of as many trees unrefined and refined, and of
+        the one of these that was taken.
     as_fitted : HeldOutPredictions
         Predictions on the rows that the leaves were fitted to.
     spread : array of shape (N,)
@@ -67,6 +67,7 @@ class Refined(NamedTuple):
     n_leaves: int
     before: HeldOutPredictions
     plain: HeldOutPredictions
+    refined: HeldOutPredictions
     after: HeldOutPredictions
     as_fitted: HeldOutPredictions
     spread: FloatArray
@@ -108,7 +109,7 @@ class Refiner:
         return self.roster.classes is not None
 
     @cached_property
-    def _folds(self) -> list[IntArray]:
+    def folds(self) -> list[IntArray]:
         """Held-out rows of each fold."""
         return [rows for _, rows in folds_of(len(self.y))]
 
@@ -130,7 +131,7 @@ class Refiner:
             w / w.sum(),
             *(self.y, self.weight, self.votes.held_out),
             (made.base, made.other),
-            self._folds,
+            self.folds,
         )
         return made.X, found, _MADE_UP * len(self.X) / n
 
@@ -169,13 +170,14 @@ class Refiner:
             found.values / kept.w_of_nodes[:, None],
             *(found.cut, self.X.shape[1]),
         )
-        Z = Cut(kept, found.cut).every.Z
+        Z = Cut(kept, found.cut).every
         leaves = kept.nodes.columns(found.cut)[0]
         return Refined(
             *(made, choice.settings, found.n_leaves),
             replace(self._before, counted=counted),
-            self._predictions(choice.plain.output, counted, choice.plain.losses),
-            self._predictions(choice.after.output, counted, choice.after.losses),
+            self._assessed(choice.plain, counted),
+            self._assessed(choice.refined, counted),
+            self._assessed(choice.after, counted),
             self._predictions(Z @ found.values[leaves], counted),
             choice.after.spread,
         )
@@ -205,6 +207,10 @@ class Refiner:
         return self._with_probabilities(
             HeldOutPredictions.of_weights(self.votes, self.votes.filled, w / w.sum())
         )
+
+    def _assessed(self, one: Candidate, counted: BoolArray) -> HeldOutPredictions:
+        """Return the held-out predictions of a candidate."""
+        return self._predictions(one.output, counted, one.losses)
 
     def _predictions(
         self, output: FloatArray, counted: BoolArray, losses: FloatArray | None = None
@@ -278,6 +284,7 @@ class RefinedAssessment:
                 depth_before=max(int(tree.max_depth) for tree in before),
                 depth_after=max(int(tree.max_depth) for tree in after),
                 error_plain=refined.plain.error(measure)[0],
+                error_refined=refined.refined.error(measure)[0],
                 least_rows=settings.least,
                 ridge=float(settings.ridge * len(after)),
                 labels=settings.labels,

@@ -67,6 +67,10 @@ class Refinement:
     error_plain : float
         Error of as many trees before refining; out of bag these are trees that the rows
         did not choose.
+    error_refined : float
+        Error of as many trees after refining. The trees stay as they are if this is larger
+        than `error_plain`. `error_after` of the Summary also includes the error of this
+        choice: rows of each fold are predicted by what the other folds choose.
     least_rows : int
         Nodes with fewer training rows became leaves.
     ridge : float
@@ -83,6 +87,7 @@ class Refinement:
     depth_before: int
     depth_after: int
     error_plain: float
+    error_refined: float
     least_rows: int
     ridge: float
     labels: float
@@ -214,7 +219,7 @@ class Summary:
             self._members_row(),
             *self._tree_rows(),
             self._error_row(),
-            *self._plain_row(),
+            *self._plain_rows(),
             *self._rival_row(),
             *self._log_loss_row(),
             *(
@@ -251,15 +256,19 @@ class Summary:
             for name, (before, after) in pairs.items()
         ]
 
-    def _plain_row(self) -> list[tuple[str, str, str, str]]:
-        """Return the error of as many trees without refining."""
-        if self.refinement is None:
+    def _plain_rows(self) -> list[tuple[str, str, str, str]]:
+        """Return the errors of as many trees without and with refining."""
+        found = self.refinement
+        if found is None:
             return []
-        error = error_text(self.measure, self.refinement.error_plain)
-        note = ""
-        if self.refinement.ridge == float("inf"):
-            note = "the trees stay as they were: refined they were worse"
-        return [("  as many, unrefined", "", error, note)]
+        errors = (found.error_plain, found.error_refined)
+        plain, refined = (error_text(self.measure, error) for error in errors)
+        stay = found.ridge == float("inf")
+        note = "the trees stay as they were: refined they were worse" if stay else ""
+        return [
+            ("  as many, unrefined", "", plain, note),
+            ("  as many, refined", "", refined, "" if stay else "taken"),
+        ]
 
     def _rival_row(self) -> list[tuple[str, str, str, str]]:
         """Return the error of the first rounds, or of the choice of rounds."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +26,9 @@ RIDGES = (20.0, 6.0, 2.0, 0.6)
 #: first is taken unless another is clearly better. Chosen on sets that `benchmarks refine` does not have.
 OF_CLASSES = (
     Settings(20, 1.5, labels=0.5, shrink=20.0, share=0.7),
-    Settings(5, 0.5, labels=1.0, shrink=5.0, share=0.5),
     Settings(20, 1.5, labels=0.0, shrink=20.0),
     Settings(20, 5.0, labels=0.0, shrink=20.0),
+    Settings(5, 0.5, labels=1.0, shrink=5.0, share=0.5),
     Settings(40, 5.0, labels=0.0, shrink=20.0),
 )
 #: Without a teacher.
@@ -76,58 +77,64 @@ def candidates(problems: Sequence[Problem]) -> Iterator[Candidate]:
     judged by what it has decided.
     """
     first = problems[0]
+    every = tuple(Settings(least, ridge) for least in LEAST_ROWS for ridge in RIDGES)
     if first.of_classes:
         alone = first.teacher_targets is None
-        for settings in OF_CLASSES_ALONE if alone else OF_CLASSES:
-            yield judged(problems, settings)
-        return
-    for least in LEAST_ROWS:
-        cuts = [_cut(problem, Settings(least, 0.0)) for problem in problems]
-        guesses: _Guesses = {}
-        for ridge in RIDGES:
-            settings = Settings(least, ridge)
-            yield judged(problems, settings, cuts=cuts, guesses=guesses)
+        every = OF_CLASSES_ALONE if alone else OF_CLASSES
+    for _, some in groupby(every, lambda settings: (settings.least, settings.shrink)):
+        solved: _Solved | None = None
+        for settings in some:
+            solved = _solved(problems, settings, solved)
+            yield _judged(problems, settings, solved)
 
 
 def _cut(problem: Problem, settings: Settings) -> Cut:
     return Cut(problem, problem.nodes.n_rows < settings.least, settings.shrink)
 
 
-#: Solutions of a ridge nearby, by group and fold.
-_Guesses = dict[tuple[int, int], FloatArray]
 #: For each group: a cut and its leaf values for each fold.
-_Solved = list[list[tuple[Cut, FloatArray]]]
+_Solved = list[tuple[Cut, list[FloatArray]]]
+#: For each group and fold: a cut, to fewer leaves, and its leaf values.
+_Limited = list[list[tuple[Cut, FloatArray]]]
+
+
+def _solved(
+    problems: Sequence[Problem], settings: Settings, near: _Solved | None = None
+) -> _Solved:
+    """Return leaf values without each fold; `near` is a solution for the same cut."""
+    found = []
+    for group, problem in enumerate(problems):
+        cut, guesses = (_cut(problem, settings), None) if near is None else near[group]
+        folds = range(len(problem.folds))
+        found.append((cut, cut.values(settings, folds, guesses, tol=_ROUGHLY)))
+    return found
 
 
 def judged(
+    problems: Sequence[Problem], settings: Settings, max_leaves: int | None = None
+) -> Candidate:
+    """Return predictions of held-out rows, by values that were fitted without them."""
+    return _judged(problems, settings, _solved(problems, settings), max_leaves)
+
+
+def _judged(
     problems: Sequence[Problem],
     settings: Settings,
+    solved: _Solved,
     max_leaves: int | None = None,
-    *,
-    cuts: list[Cut] | None = None,
-    guesses: _Guesses | None = None,
 ) -> Candidate:
-    """Return predictions of held-out rows, by values that were fitted without them.
-
-    `guesses` are replaced by the solutions.
-    """
-    cuts = [_cut(problem, settings) for problem in problems] if cuts is None else cuts
-    guesses = {} if guesses is None else guesses
-    solved: _Solved = []
-    for group, cut in enumerate(cuts):
-        solved.append([])
-        for fold in range(len(cut.problem.folds)):
-            guess = guesses.get((group, fold))
-            c = cut.values(settings, fold, guess, tol=_ROUGHLY)
-            guesses[group, fold] = c
-            solved[-1].append(
-                _limited(cut, c, settings, max_leaves, fold, tol=_ROUGHLY)
-            )
-    return _predicted(problems, settings, solved)
+    limited = [
+        [
+            _limited(cut, c, settings, max_leaves, fold, tol=_ROUGHLY)
+            for fold, c in enumerate(values)
+        ]
+        for cut, values in solved
+    ]
+    return _predicted(problems, settings, limited)
 
 
 def _predicted(
-    problems: Sequence[Problem], settings: Settings, solved: _Solved
+    problems: Sequence[Problem], settings: Settings, solved: _Limited
 ) -> Candidate:
     """Return what k trees that all vote would predict, and their expected losses."""
     first = problems[0]
@@ -156,7 +163,7 @@ def _predicted(
 
 
 def _structure(
-    problems: Sequence[Problem], settings: Settings, solved: _Solved
+    problems: Sequence[Problem], settings: Settings, solved: _Limited
 ) -> float:
     """Return the share by which squared errors are too large, 0.06 s^2.
 
@@ -175,12 +182,12 @@ def _structure(
     return float(_STRUCTURE * (n / (n + settings.ridge)) ** 2)
 
 
-def _mean_of_groups(problems: Sequence[Problem], solved: _Solved) -> FloatArray:
+def _mean_of_groups(problems: Sequence[Problem], solved: _Limited) -> FloatArray:
     """Return the mean of the groups' outputs, (N, T), by their numbers of votes."""
     output, n = np.zeros_like(problems[0].y), np.zeros(len(problems[0].y))
     for problem, found in zip(problems, solved, strict=True):
         for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
-            output[rows] += problem.n_votes[rows, None] * (cut.honest.Z[rows] @ c)
+            output[rows] += problem.n_votes[rows, None] * (cut.honest[rows] @ c)
         n += problem.n_votes
     return np.asarray(output / np.maximum(n, 1)[:, None])
 
@@ -219,7 +226,8 @@ def _limited(
         return cut, c
     values = cut.at_nodes(c)
     found = Cut(cut.problem, cut_to(cut.problem.nodes, values, n), settings.shrink)
-    return found, found.values(settings, fold, values[found.leaves], **options)
+    guess = [values[found.leaves]]
+    return found, found.values(settings, [fold], guess, **options)[0]
 
 
 class Choice(NamedTuple):
@@ -228,15 +236,18 @@ class Choice(NamedTuple):
     Attributes
     ----------
     settings : Settings
-        Chosen on all rows.
+        Chosen on all rows, among the refined ones and `PLAIN`.
     after : Candidate
-        Refined, its rows are predicted by the settings that other folds choose.
-    plain : Candidate
-        The trees as they are.
+        Predictions by these settings. Its losses include the error of choosing: rows of a
+        fold have the losses of what the other folds choose.
+    refined, plain : Candidate
+        The best refined candidate and the trees as they are, of which the one with less
+        error is taken.
     """
 
     settings: Settings
     after: Candidate
+    refined: Candidate
     plain: Candidate
 
 
@@ -245,8 +256,12 @@ def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice
 
     For numbers the fewest leaves that are not clearly worse than the best, which is within
     one standard error of the difference, paired by rows, and not worse than the trees as
-    they are. For classes the first settings, unless others are better by two of them. Trees with more than `max_leaves` cannot stay
-    as they are.
+    they are. For classes the first settings, unless others are better by two of them. Trees
+    with more than `max_leaves` cannot stay as they are.
+
+    Every choice is nested. Settings for a fold are chosen on the other folds, and refined
+    trees are compared with unrefined ones by these predictions. The error of the comparison
+    repeats all of this without a fold, for each fold.
 
     Parameters
     ----------
@@ -258,26 +273,32 @@ def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice
     first, found = problems[0], list(candidates(problems))
     plain = judged(problems, PLAIN)
     open_ = max_leaves is None or plain.n_leaves <= max_leaves
-
-    def best(rows: FloatArray) -> Candidate:
-        if first.of_classes:
-            return _best_of_classes(found, rows)
-        return _best_of_numbers(found, rows, plain if open_ else None)
-
     votes = np.any([problem.n_votes > 0 for problem in problems], axis=0)
     weight = np.where(votes, first.weight, 0.0)
-    by_fold = []
-    for _, rows in first.folds:
-        others = weight.copy()
-        others[rows] = 0.0
-        by_fold.append(best(others if others.any() else weight))
-    after = _joined(best(weight), by_fold, [rows for _, rows in first.folds])
-    if open_ and weight @ (after.losses - plain.losses) > 0:
-        after = plain
-    settings = after.settings
-    if max_leaves is not None and after.n_leaves > max_leaves:
-        after = judged(problems, settings, max_leaves)
-    return Choice(settings, after, plain)
+    folds = [rows for _, rows in first.folds]
+
+    def refined(weight: FloatArray) -> Candidate:
+        if first.of_classes:
+            return _best_of_classes(found, weight)
+        return _best_of_numbers(found, weight, plain if open_ else None)
+
+    def nested(weight: FloatArray) -> Candidate:
+        others = [refined(_without(weight, rows)) for rows in folds]
+        return _joined(refined(weight), others, folds)
+
+    def best(weight: FloatArray) -> Candidate:
+        one = nested(weight)
+        worse = open_ and weight @ (one.losses - plain.losses) > 0
+        return plain if worse else one
+
+    picks = [best(weight), *(best(_without(weight, rows)) for rows in folds)]
+    if max_leaves is not None:
+        many = {one.settings for one in picks if one.n_leaves > max_leaves}
+        cut = {settings: judged(problems, settings, max_leaves) for settings in many}
+        picks = [cut.get(one.settings, one) for one in picks]
+    after = replace(picks[0], losses=_joined(picks[0], picks[1:], folds).losses)
+    compared = nested(weight) if open_ else picks[0]
+    return Choice(after.settings, after, compared, plain)
 
 
 def _joined(
@@ -292,6 +313,13 @@ def _joined(
         for name, values in made.items():
             values[rows] = getattr(one, name)[rows]
     return replace(final, **made)
+
+
+def _without(weight: FloatArray, rows: IntArray) -> FloatArray:
+    """Return weights with zeros on some rows, unless no row would be left."""
+    others = weight.copy()
+    others[rows] = 0.0
+    return others if others.any() else weight
 
 
 def _best_of_classes(found: list[Candidate], weight: FloatArray) -> Candidate:
@@ -348,5 +376,5 @@ def refitted(
 ) -> Refitted:
     """Refit the leaves on all rows, and cut further where that is asked."""
     cut = _cut(problem, settings)
-    cut, c = _limited(cut, cut.values(settings), settings, max_leaves)
+    cut, c = _limited(cut, cut.values(settings)[0], settings, max_leaves)
     return Refitted(cut.at_nodes(c), cut.cut, len(cut.leaves))

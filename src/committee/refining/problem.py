@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import KFold
@@ -151,70 +152,82 @@ class Cut:
         Z, self.counted = leaf_incidence(
             self.number[problem.rows], len(self.leaves), problem.held_out, problem.w
         )
-        self.honest = Squares(Z, problem.y, problem.weight * self.counted)
+        self.honest = Z
 
     @cached_property
-    def every(self) -> Squares:
-        """All rows, which all trees meet."""
-        problem = self.problem
-        Z, _ = leaf_incidence(self.number[problem.rows], len(self.leaves))
-        return Squares(Z, problem.y, problem.weight)
+    def every(self) -> Any:
+        """Incidence of all rows and their leaves in all trees, (N, L)."""
+        return leaf_incidence(self.number[self.problem.rows], len(self.leaves))[0]
 
     @cached_property
-    def _made_up(self) -> Squares:
-        """Made-up rows with the targets of all rows."""
-        problem = self.problem
-        assert problem.made_up is not None
-        assert problem.teacher_targets is not None
-        Q, _ = leaf_incidence(self.number[problem.made_up], len(self.leaves))
-        mu = np.full(len(problem.made_up), problem.teacher)
-        return Squares(Q, problem.teacher_targets[0].made_up, mu)
+    def _made_up(self) -> Any:
+        """The same of made-up rows, (S, L)."""
+        return leaf_incidence(self.number[self.problem.made_up], len(self.leaves))[0]
 
-    def parts(self, settings: Settings, fold: int | None = None) -> list[Squares]:
-        """Return what is fitted: all of it, or what a fold has no part in."""
-        squares = self.every
-        teacher_targets = self.problem.teacher_targets
-        if teacher_targets is None:
-            return [squares if fold is None else squares.take(self._fitted(fold))]
-        targets = teacher_targets[0 if fold is None else fold + 1]
+    def _parts(self, settings: Settings, fold: int | None) -> list[Squares]:
+        """Return what is fitted: all of it, or with weight zero what belongs to a fold."""
+        problem, weight = self.problem, self.problem.weight
+        if fold is not None:
+            weight = weight.copy()
+            weight[problem.folds[fold][1]] = 0.0
+        if problem.teacher_targets is None:
+            return [Squares(self.every, problem.y, weight)]
+        targets = problem.teacher_targets[0 if fold is None else fold + 1]
         tau = settings.labels
-        y = tau * squares.y + (1 - tau) * targets.rows
-        squares = Squares(squares.Z, y, squares.weight * doubt(y))
-        taught = Squares(
-            self._made_up.Z,
-            targets.made_up,
-            self._made_up.weight * doubt(targets.made_up),
-        )
-        if fold is None:
-            return [squares, taught]
-        fitted = self._fitted(fold)
-        taught = taught.take(targets.kept)
+        y = tau * problem.y + (1 - tau) * targets.rows
         # As many made-up rows for each row as there are in all.
-        share = len(fitted) / len(y) / max(targets.kept.mean(), 1 / len(targets.kept))
-        return [squares.take(fitted), taught._replace(weight=share * taught.weight)]
-
-    def _fitted(self, fold: int) -> IntArray:
-        return self.problem.folds[fold][0]
+        mu = problem.teacher
+        if fold is not None:
+            share = len(problem.folds[fold][0]) / len(y)
+            mu *= share / max(targets.kept.mean(), 1 / len(targets.kept))
+        taught = mu * targets.kept * doubt(targets.made_up)
+        return [
+            Squares(self.every, y, weight * doubt(y)),
+            Squares(self._made_up, targets.made_up, taught),
+        ]
 
     def values(
         self,
         settings: Settings,
-        fold: int | None = None,
-        guess: FloatArray | None = None,
+        folds: Sequence[int | None] = (None,),
+        guesses: list[FloatArray] | None = None,
         **options: float,
-    ) -> FloatArray:
-        """Return c (L, T), classes with the sum that c0 has.
+    ) -> list[FloatArray]:
+        """Return c (L, T) without each of some folds, or of all rows for None.
 
-        That is the solution for their sum; conjugate gradients stop a little before it.
+        All folds are solved together, as columns of one system. Classes have the sum that
+        c0 has, which is the solution for their sum, so that the last class needs no column.
         Every tree keeps its monotonic constraints.
         """
         if np.isinf(settings.ridge):
-            return self.start()
-        start = self.start(fold)
-        ridge = settings.ridge * len(self.problem.w)
-        c = refit(self.parts(settings, fold), ridge, start, guess, **options)
-        if c.shape[1] > 1:
-            c += (start - c).mean(axis=1, keepdims=True)
+            return [self.start()] * len(folds)
+        starts = [self.start(fold) for fold in folds]
+        n = max(starts[0].shape[1] - 1, 1)
+        parts = [
+            Squares(
+                own[0].Z,
+                np.hstack([part.y[:, :n] for part in own]),
+                np.repeat(np.stack([part.weight for part in own], axis=1), n, axis=1),
+            )
+            for own in zip(*(self._parts(settings, f) for f in folds), strict=True)
+        ]
+        c = refit(
+            parts,
+            settings.ridge * len(self.problem.w),
+            np.hstack([start[:, :n] for start in starts]),
+            None if guesses is None else np.hstack([c[:, :n] for c in guesses]),
+            **options,
+        )
+        return [
+            self._completed(own, start)
+            for own, start in zip(np.split(c, len(folds), axis=1), starts, strict=True)
+        ]
+
+    def _completed(self, c: FloatArray, start: FloatArray) -> FloatArray:
+        """Return values with those of the last class, in order where that is asked."""
+        if start.shape[1] > 1:
+            rest = start.sum(axis=1) - c.sum(axis=1)
+            c = np.column_stack([c, rest])
         nodes = self.problem.nodes
         if nodes.sign.any():
             c = monotone_values(nodes, self.at_nodes(c))[self.leaves]
