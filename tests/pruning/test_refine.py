@@ -37,6 +37,9 @@ from committee import (
 )
 from committee.ensembles import roster_of
 from committee.pruning import refiner
+from committee.refining import choice
+from committee.refining.choice import refitted
+from committee.refining.problem import Settings
 
 
 @pytest.fixture(scope="module")
@@ -263,6 +266,33 @@ def test_the_summary_has_the_numbers_of_the_refinement(small_classes):
 def uncalibrated(classifier, labelled):
     how = {"max_members": 10, "oob": True, "random_state": 0, "calibration": None}
     return refine(classifier, *labelled[:2], **how)
+
+
+def test_trees_that_refining_makes_worse_are_returned_as_they_are(monkeypatch):
+    """Squares of a board with 25 rows each: leaves of 40 rows lose them.
+
+    The trees have about 20 % of errors and with such leaves 40 %; the difference of two
+    shares of 400 and 2,000 rows has a standard error of at most 3 %.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.random((2400, 2))
+    y = np.floor(4 * X).sum(axis=1).astype(int) % 2
+    Z, z, X, y = X[400:], y[400:], X[:400], y[:400]
+    forest = RandomForestClassifier(60, random_state=0).fit(X, y)
+    large = (Settings(40, 5.0, labels=0.0, shrink=20.0),)
+    monkeypatch.setattr(choice, "OF_CLASSES", large)
+    given = {"max_members": 10, "oob": True, "calibration": None, "random_state": 0}
+    small = refine(forest, X, y, **given)
+    found = small.summary()
+    assert found.refinement.error_refined > found.refinement.error_plain + 0.1
+    assert found.error_after == found.refinement.error_plain
+    assert "stay as they were" in str(found)
+    trees = [forest.estimators_[m].predict_proba(Z) for m in small.support_]
+    np.testing.assert_allclose(small.predict_proba(Z), np.mean(trees, axis=0))
+    # Refined all the same, they do have more errors on fresh rows.
+    monkeypatch.setattr(refiner, "refitted", lambda p, _, most: refitted(p, *large))
+    worse = refine(forest, X, y, **given)
+    assert (worse.predict(Z) != z).mean() > (small.predict(Z) != z).mean() + 0.1
 
 
 def test_without_a_slope_classes_are_a_plain_forest(

@@ -1,4 +1,7 @@
-"""Which trees come first."""
+"""Which trees come first, and which size is taken."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +9,8 @@ from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
 from committee.ensembles import roster_of
-from committee.pruning.refined_sizes import greedy_order
+from committee.pruning.refined_sizes import Limits, _Search, greedy_order
+from committee.pruning.refiner import Refined
 from committee.votes import Votes
 
 
@@ -35,3 +39,37 @@ def test_each_lowers_the_error_of_the_mean_the_most(masked):
     assert greedy_order(votes, np.arange(8), 4).tolist() == expected
     some = np.array([1, 3, 5, 7])
     assert sorted(greedy_order(votes, some, 4)) == [0, 1, 2, 3]
+
+
+@dataclass
+class Losses:
+    """Held-out predictions of one size: only their losses."""
+
+    losses: np.ndarray
+
+    def error(self, measure, rows=None):
+        return np.mean(self.losses if rows is None else self.losses[rows]), 0.0
+
+
+@pytest.mark.parametrize("limits", [Limits(max_bytes=9), Limits(tolerance=0.1)])
+def test_the_error_of_the_best_size_includes_its_choice(limits):
+    """Two sizes, four folds of two rows; the whole has an error of 2.
+
+    The first has 0 on fold 0 and 2.5 elsewhere, 1.875 in the mean, the second 2.1
+    everywhere. All rows, and those without fold 1, 2 or 3 (1.67), choose the first by its
+    error and by its bytes; the rows without fold 0 (2.5) choose the second.
+    """
+    folds = np.arange(8).reshape(4, 2)
+    first, second, whole = (np.full(8, loss) for loss in (2.5, 2.1, 2.0))
+    first[folds[0]] = 0.0
+    refiner = SimpleNamespace(folds=folds, measure=None)
+    search = _Search(refiner, np.arange(2), np.ones(2), limits)
+    for n, losses in enumerate((first, second)):
+        known = dict.fromkeys(Refined._fields) | {"committee": SimpleNamespace()}
+        known |= {"before": Losses(whole), "after": Losses(losses)}
+        search.found.append(Refined(**known))
+        search.sizes.append(SimpleNamespace(n_bytes=n))
+    made = search.result()
+    assert made is search.found[0].committee
+    expected = np.where(np.arange(8) < 2, second, first)
+    assert made._refined.refined.after.losses.tolist() == expected.tolist()

@@ -51,13 +51,14 @@ def refine(
     are merged, and the values of all leaves are fitted together.
 
     * Targets: t = y for numbers. For classes the whole ensemble T is a teacher. It labels
-      made-up rows, four for each row and at most 20,000, and t is a mean of the label and
-      of the out-of-bag output of T.
+      made-up rows, twelve for each row and at most 60,000 (a third of these while settings
+      are compared), and t is a mean of the label and of the out-of-bag output of T.
     * Cut, lambda and the share of the labels are chosen by the error on held-out rows:
       trees, leaf values and teacher that predict a row were fitted without it.
 
-    Trees stay unrefined if refining makes more errors on held-out rows. Monotonic
-    constraints of the trees (`monotonic_cst`) are kept.
+    Trees stay unrefined if refining makes more errors on held-out rows. The printed error
+    includes this choice and the choice of the size. Monotonic constraints of the trees
+    (`monotonic_cst`) are kept.
 
     Parameters
     ----------

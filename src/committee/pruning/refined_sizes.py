@@ -316,13 +316,10 @@ class _Search:
         """Return the best size by the errors on some rows."""
         if self.limits.tolerance is not None:
             within = [
-                (size.n_bytes, n)
-                for n, (one, size) in enumerate(
-                    zip(self.found, self.sizes, strict=True)
-                )
-                if self._is_within(one, rows)
+                n for n, one in enumerate(self.found) if self._is_within(one, rows)
             ]
-            return self.found[min(within)[1]] if within else None
+            n = min(within, key=lambda n: self.sizes[n].n_bytes, default=None)
+            return None if n is None else self.found[n]
         measure = self.refiner.measure
         return min(self.found, key=lambda one: one.after.error(measure, rows)[0])
 
