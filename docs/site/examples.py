@@ -15,7 +15,7 @@ FIRST = (
     "grow_until_the_evidence_stops",
     "compare_methods",
     "prune_boosters",
-    "ship_to_onnx",
+    "from_500_trees_to_a_microcontroller",
     "kernel_machine_for_100000_rows",
 )
 
