@@ -91,6 +91,9 @@ NAMES |= {"any": "all", "all": "any", "argmin": "argmax", "argmax": "argmin"}
 #: A change counts as noticed after this many times the CPU seconds of its tests, and these
 #: besides; or when it waits this many seconds for ever.
 TIMES, CPU_SECONDS, SECONDS = 5, 60, 3600
+#: A change is tried on the tests in the file of the same name, then on all of its part.
+STAGES = ("passes own tests", "survived")
+FOUND = ("killed", *STAGES)
 
 
 class Mutant(NamedTuple):
@@ -103,6 +106,10 @@ class Mutant(NamedTuple):
     start: int
     end: int
     new: str
+
+    @property
+    def key(self):
+        return self.path, self.start, self.new
 
     def applied(self, source: str) -> str:
         return source[: self.start] + self.new + source[self.end :]
@@ -408,14 +415,16 @@ class Tests:
 def failing_test(tree, mutant, tests, *, own):
     """Return the first test that fails, or in brackets what ends the run; else None.
 
-    The tests are those in the file of the same name, or else all others of the part.
+    The tests are those in the file of the same name, or else all others of the part, the
+    quick ones first.
     """
-    for file in files_of(mutant.part):
-        if own == (file == named(mutant.path)):
-            calling, seconds = tests.calling(mutant, file)
-            by = calling and _failing(tree, mutant, file, calling, seconds)
-            if by:
-                return by
+    files = [f for f in files_of(mutant.part) if own == (f == named(mutant.path))]
+    known = {f: tests.calling(mutant, f)[1] for f in files if f in tests.files}
+    for file in sorted(files, key=lambda file: known.get(file, np.inf)):
+        calling, seconds = tests.calling(mutant, file)
+        by = calling and _failing(tree, mutant, file, calling, seconds)
+        if by:
+            return by
     return None
 
 
@@ -454,12 +463,14 @@ def copied(folder):
 
 def printed(done):
     """Print a table of the parts."""
-    counts = Counter((mutant["part"], mutant["by"] is None) for mutant in done)
-    for part in sorted({part for part, _ in counts}):
-        killed, survived = counts[part, False], counts[part, True]
-        print(f"{part:12} {killed + survived:4} mutants, {survived:3} survived")
-    killed = sum(mutant["by"] is not None for mutant in done)
-    print(f"{len(done):4} mutants in all, {killed} killed")
+    counts = Counter((one["part"], one["by"] or one["stage"]) for one in done)
+    kinds = Counter()
+    for (part, found), number in counts.items():
+        for name in (part, "in all"):
+            kinds[name, found if found in STAGES else "killed"] += number
+    for part in [*sorted({part for part, _ in counts}), "in all"]:
+        numbers = [f"{kinds[part, found]:4} {found}" for found in FOUND]
+        print(f"{part:12}", *numbers)
 
 
 def interrupted(signum, frame):
@@ -473,19 +484,20 @@ def main():
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path, help="file of results, to go on with")
     options = parser.parse_args()
-    done, out = [], options.out
+    out, done = options.out, {}
     if out and out.exists():
-        done = [json.loads(line) for line in out.read_text().splitlines()]
-    known = {(one["path"], one["start"], one["new"]) for one in done}
+        read = map(json.loads, out.read_text().splitlines())
+        done = {(one["path"], one["start"], one["new"]): one for one in read}
 
-    def add(mutant, by):
+    def add(mutant, by, stage):
         source = (tree / mutant.path).read_text(encoding="utf-8")
-        found = f"killed by {by}" if by else f"survived: {mutant.said(source)}"
-        print(f"{len(done) + 1:4} {found}", flush=True)
-        done.append({**mutant._asdict(), "by": by, "said": mutant.said(source)})
+        said = mutant.said(source)
+        done[mutant.key] = {**mutant._asdict(), "by": by, "stage": stage, "said": said}
+        print(f"{len(done):4} {f'killed by {by}' if by else f'{stage}: {said}'}")
+        sys.stdout.flush()
         if out:
             with out.open("a") as lines:
-                lines.write(json.dumps(done[-1]) + "\n")
+                lines.write(json.dumps(done[mutant.key]) + "\n")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupted)
@@ -493,20 +505,18 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(folder)  # the sources may change while this runs
         chosen = drawn(tree, options.parts, options.seed)[: options.number]
-        chosen = [m for m in chosen if (m.path, m.start, m.new) not in known]
-        tests, left = Tests(tree, out), []
+        tests = Tests(tree, out)
         try:
-            for mutant in chosen:  # the quick tests of all come first
-                by = failing_test(tree, mutant, tests, own=True)
-                if by:
-                    add(mutant, by)
-                else:
-                    left.append(mutant)
-            for mutant in left:
-                add(mutant, failing_test(tree, mutant, tests, own=False))
+            for stage in STAGES:  # the quick tests of all come first
+                for mutant in chosen:
+                    before = done.get(mutant.key, {"by": None, "stage": None})
+                    if before["by"] or before["stage"] in (stage, STAGES[1]):
+                        continue
+                    own = stage == STAGES[0]
+                    add(mutant, failing_test(tree, mutant, tests, own=own), stage)
         except KeyboardInterrupt:
-            print(f"interrupted with {len(chosen) + len(known) - len(done)} to go")
-    printed(done)
+            print("interrupted")
+    printed(done.values())
 
 
 if __name__ == "__main__":

@@ -113,5 +113,7 @@ def test_a_named_combiner_that_draws_is_seeded_in_prune(kind):
 
 
 def test_a_class_is_no_combiner():
-    with pytest.raises(TypeError, match=r"such as EPPruner\(\).*the class EPPruner"):
+    with pytest.raises(TypeError, match=r"such as EPPruner\(\).*class .*EPPruner"):
         as_combiner(EPPruner)
+    with pytest.raises(TypeError, match=r"such as EPPruner\(\), or its name. Got 3"):
+        as_combiner(3)

@@ -75,10 +75,12 @@ def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
     >>> as_combiner("random", 3)
     OrderPruner(criterion='random', random_state=3)
     """
-    if isinstance(combiner, type):
+    if isinstance(combiner, type) or not (
+        combiner is None or isinstance(combiner, str) or hasattr(combiner, "needs_rows")
+    ):
         raise TypeError(
-            f"combiner must be a combiner, such as {combiner.__name__}(), or its name. Got "
-            f"the class {combiner.__name__}."
+            "combiner must be a combiner, such as EPPruner(), or its name. Got "
+            f"{combiner!r}."
         )
     if not isinstance(combiner, str):
         return combiner

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.sparse import csr_array
 
 from committee._format import byte_size, count, figures, text_table
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import as_floats
 
 #: Attribute of a committee that `save` sets on its own copy to keep the whole path.
 WHOLE_PATH = "_whole_path"
@@ -301,7 +303,9 @@ class Path:
             if limit is None:
                 continue
             if name == "max_seconds" and serving:
-                fits &= path._served(limit, fits, rows or 1, runtime or "python")
+                fits &= path._served(
+                    limit, fits, 1 if rows is None else rows, runtime or "python"
+                )
             else:
                 known = getattr(path, costs) if given is None else path._sum(given)
                 fits &= path._within(name, limit, known, fits)
@@ -357,8 +361,8 @@ class Path:
 
     def _sum(self, costs: Any) -> FloatArray:
         """Return the sums of the costs of the members at each step."""
-        c = np.asarray(costs, dtype=np.float64)
-        if c.shape != self.weights.shape[1:] or not np.isfinite(c).all():
+        c = as_floats(costs)
+        if c is None or c.shape != self.weights.shape[1:] or not np.isfinite(c).all():
             raise ValueError(
                 "Costs must be one finite number for each of "
                 f"{self.weights.shape[1]} members. Got {costs!r}."
@@ -382,12 +386,14 @@ class Path:
             )
         return within
 
-    def _served(self, limit: Any, fits: Any, rows: int, runtime: str) -> Any:
+    def _served(self, limit: Any, fits: Any, rows: Any, runtime: str) -> Any:
         """Return the sizes that serve a row within a limit, by bisection."""
-        if self.assessment is None or not _is_positive(limit):
+        whole = isinstance(rows, Integral) and int(rows) >= 1
+        if self.assessment is None or not _is_positive(limit) or not whole:
             raise ValueError(
-                "rows and runtime are for a positive max_seconds on the path_ of a "
-                f"committee that prune() returned. Got max_seconds={limit!r}."
+                "rows, 1 or more, and runtime are for a positive max_seconds on the path_ "
+                "of a committee that prune() returned. Got "
+                f"max_seconds={limit!r}, rows={rows!r}."
             )
         sizes, steps = np.unique(np.where(fits, self.size, 0), return_index=True)
         sizes, steps = sizes[sizes > 0], steps[sizes > 0]

@@ -94,7 +94,7 @@ def test_any_combiner_and_a_mask(combiner):
 
 def test_costs_that_cannot_be():
     F, y = make_problem("regression")
-    for wrong in ([1.0, 2.0], [np.nan] * 7, [-1.0] * 7):
+    for wrong in ([1.0, 2.0], [np.nan] * 7, [-1.0] * 7, ["a"] * 7):
         with pytest.raises(
             ValueError, match="finite number of at least 0 for each of 7"
         ):
@@ -114,5 +114,6 @@ def test_a_path_takes_costs_of_its_members():
             assert c[w != 0].sum() <= limit
     with pytest.raises(ValueError, match=r"max_seconds needs the cost.*seconds="):
         path.choose(max_seconds=1.0)
-    with pytest.raises(ValueError, match="one finite number for each of 7 members"):
-        path.choose(max_bytes=1.0, n_bytes=[1.0])
+    for wrong in ([1.0], ["a"] * 7):
+        with pytest.raises(ValueError, match="one finite number for each of 7 members"):
+            path.choose(max_bytes=1.0, n_bytes=wrong)

@@ -62,6 +62,10 @@ def test_what_is_no_predictor_of_a_known_kind(rng):
         predictor_predictions(object())
     with pytest.raises(ValueError, match="no models but its own weighted"):
         predictor_predictions(Predictor("binary", {}))
+    silent = Predictor("regression", {"a": np.zeros(3), "b": np.zeros(3)})
+    silent.predict_multi = lambda data, models: {"a": np.zeros(3)}
+    with pytest.raises(ValueError, match=r"no predictions of \['b'\]"):
+        predictor_predictions(silent)
 
 
 class Refitted(Predictor):

@@ -154,11 +154,15 @@ def test_wrong_use_is_said(rng):
         ValueError, match=r"must have shape \(M, N, K\). Got \(5, 300\)"
     ):
         made.fit(P[:, :, 0], y)
-    for models in ([], [P[0], P[1, :9]]):
+    for models in ([], None, "x", [P[0], P[1, :9]], [1.0, 2.0]):
         with pytest.raises(
             ValueError, match="one model at least, and of the same rows"
         ):
             made.fit(models, y)
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        made.fit(P, None)
+    with pytest.raises(TypeError, match=r"or its name\. Got 3"):
+        CommitteeEnsembler(problem_type="binary", combiner=3)
     with pytest.raises(NotFittedError):
         made.predict_proba(P)
     for wrong in (np.array(["a", "b", "c"])[y], y + 0.5):
@@ -167,6 +171,9 @@ def test_wrong_use_is_said(rng):
     made.fit(P, y)
     with pytest.raises(ValueError, match=r"predictions of the 5 models.*Got 4"):
         made.predict_proba(P[:4])
+    P[1, 7] = np.nan
+    with pytest.raises(ValueError, match=r"must be finite. Look at the members \[1\]"):
+        made.predict_proba(P)
 
 
 class TrueClass:

@@ -116,6 +116,9 @@ def test_seconds_are_measured_where_the_committee_serves(cancer, monkeypatch):
     assert asked[-1] == (1, "c")
     with pytest.raises(ValueError, match="least that was measured is 1e-06"):
         path.choose(max_seconds=1e-9, rows=1)
+    for rows in (0, -1, 1.5):
+        with pytest.raises(ValueError, match=f"rows, 1 or more.*rows={rows}"):
+            path.choose(max_seconds=1, rows=rows)
     monkeypatch.undo()
     assert path.assessment.served_seconds(0, 3, "python") > 0
     for other in (

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import Interval
+from committee._validation import Interval, as_floats
 from committee.combiners.base import Combiner, for_all
 from committee.combiners.log_pool import LogPool
 from committee.combiners.ridge_weights import RidgeWeights
@@ -99,9 +99,9 @@ class BudgetPruner(Combiner):
     def _checked_costs(self, votes: Votes) -> FloatArray:
         """Return the costs of the members that vote; raise ValueError if they are wrong."""
         M = votes.n_members if votes.numbers is None else int(votes.numbers.max()) + 1
-        c = np.ones(M) if self.costs is None else np.asarray(self.costs, dtype=float)
-        wrong = c.ndim != 1 or len(c) < M or (votes.numbers is None and len(c) != M)
-        if wrong or not (np.isfinite(c).all() and (c >= 0).all()):
+        c: Any = np.ones(M) if self.costs is None else as_floats(self.costs)
+        few = np.ndim(c) != 1 or len(c) < M or (votes.numbers is None and len(c) != M)
+        if few or not (np.isfinite(c).all() and (c >= 0).all()):
             raise ValueError(
                 f"costs must be one finite number of at least 0 for each of {M} members. "
                 f"Got {self.costs!r}."

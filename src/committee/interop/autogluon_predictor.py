@@ -97,6 +97,8 @@ def predictor_predictions(
     # A copy: AutoGluon may add models to the list, and to its result.
     answer = predict(data, models=list(asked.values()))
     classes = None if kind == "regression" else np.asarray(predictor.class_labels)
+    if missing := [name for name, own in asked.items() if own not in answer]:
+        raise ValueError(f"predictor returned no predictions of {missing}.")
     found = {
         name: np.asarray(answer[own], dtype=np.float64) for name, own in asked.items()
     }
@@ -275,6 +277,10 @@ def shrink_predictor(
         for name in known.names
     ]
     pruner = BudgetPruner(combiner, costs=costs, budget=limits[0])
+    if known.y is None:
+        raise ValueError(
+            "predictor must have the targets of its rows: cache_data=True."
+        )
     y = known.y.astype(np.intp if known.classes is not None else np.float64)
     votes = Votes(known.F, y, known.held_out, None)
     before, costs_before = predictor.model_best, _costs(predictor)

@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import column_or_1d
 
 from committee._typing import BoolArray, FloatArray, IntArray
+from committee._validation import as_floats, check_predictions
 from committee.combiner_names import as_combiner
 from committee.combiners import LogPool, RidgeWeights
 from committee.predictions import combine
@@ -40,8 +42,8 @@ class CommitteeEnsembler:
         A combiner has its own objective. The metric only tells whether predictions are
         probabilities of the true class: then it has the attribute `post_problem_type`.
     combiner : combiner or str, default="auto"
-        For example "ep" or `GreedyPruner(scoring="neg_log_loss")`. "auto" is `LogPool()`
-        for classes and `RidgeWeights()` for regression.
+        For example "ep" or `GreedyPruner(scoring="neg_log_loss")`. "auto" and None are
+        `LogPool()` for classes and `RidgeWeights()` for regression.
     ensemble_size, subsample_size, quantile_levels, random_state : optional
         Ignored; AutoGluon always passes them.
 
@@ -90,7 +92,7 @@ class CommitteeEnsembler:
                 f"problem_type must be one of {', '.join(_TASKS)}. Got {problem_type!r}."
             )
         self.problem_type, self.metric = problem_type, metric
-        if combiner == "auto":
+        if combiner is None or combiner == "auto":
             numbers = problem_type == "regression"
             combiner = RidgeWeights() if numbers else LogPool()
         self.combiner = as_combiner(combiner)
@@ -129,7 +131,7 @@ class CommitteeEnsembler:
         sample_weight : array-like of shape (N,), optional
         """
         F = self._matrix(predictions)
-        y = np.asarray(labels)
+        y = column_or_1d(labels)
         if self._true_class:
             self._check_linear()
             y = np.ones(len(y), dtype=np.intp)
@@ -219,14 +221,15 @@ class CommitteeEnsembler:
                 "use_fast_metrics=False to TabArena's EnsembleScorer."
             )
 
-    def _matrix(self, predictions: Sequence[Any]) -> FloatArray:
+    def _matrix(self, predictions: Any) -> FloatArray:
         """Return F (N, M) of numbers, or (N, M, K) of probabilities."""
-        arrays = [np.asarray(one, dtype=np.float64) for one in predictions]
-        shapes = {one.shape for one in arrays}
-        if len(shapes) != 1:
+        given = [] if predictions is None else predictions
+        arrays: list[Any] = [as_floats(one) for one in given]
+        shapes = {np.shape(one) for one in arrays}  # () of text too
+        if len(shapes) != 1 or () in shapes:
             raise ValueError(
-                "predictions must be of one model at least, and of the same rows and "
-                f"classes for all. Got the shapes {sorted(shapes)}."
+                "predictions must be numbers of one model at least, and of the same rows "
+                f"and classes for all. Got the shapes {sorted(shapes)}."
             )
         P = np.stack(arrays, axis=1)
         if self.problem_type == "binary" and P.ndim == 2:
@@ -238,7 +241,7 @@ class CommitteeEnsembler:
                 f"predictions of {self.problem_type!r} must have shape {shape}. Got "
                 f"{(P.shape[1], P.shape[0], *P.shape[2:])}."
             )
-        return P
+        return check_predictions(P)
 
 
 def _codes(labels: Any) -> IntArray:

@@ -120,7 +120,7 @@ def assembled(
         )
     F = np.stack(list(found.values()), axis=1)
     known = ~np.isnan(F)
-    whole: BoolArray = np.all(known.reshape(*F.shape[:2], -1), axis=2)
+    whole = np.asarray(known if F.ndim == 2 else known.all(axis=2))
     _check_gaps(F, known, whole, list(found), where)
     if classes is not None:
         _check_probabilities(F, whole, list(found), where)
