@@ -20,37 +20,16 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray
 
+#: What other modules import from scikit-learn through this one.
 __all__ = [
-    "AT_LEAST_ONE",
     "HasMethods",
     "Interval",
     "StrOptions",
-    "check_class_codes",
-    "check_columns",
-    "check_held_out",
-    "check_predictions",
-    "check_row_weights",
-    "check_sample_weight",
-    "check_size",
-    "check_targets",
-    "check_weights",
     "column_names",
-    "fit_context",
-    "gradient_start",
-    "histogram_parts",
-    "histogram_rounds",
     "index_params",
-    "label_codes",
-    "libsvm_parts",
-    "n_rows",
-    "neighbour_points",
-    "refuse_missing",
     "routing_enabled",
     "safe_indexing",
-    "transformed_columns",
-    "with_histogram_rounds",
 ]
-
 
 #: Types of None and of the missing values of pandas, which may not be installed.
 _MISSING = {"NoneType", "NAType", "NaTType"}

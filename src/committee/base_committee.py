@@ -37,7 +37,6 @@ from committee.export import to_sklearn
 from committee.fit_plan import (
     FitPlan,
     check_chunks,
-    check_gate,
     check_kind,
     check_rows_are_held_out,
     plan_of,
@@ -469,7 +468,8 @@ class BaseCommittee(BaseEstimator):
     ) -> TrainingData | ChunkedData:
         """Return checked rows, in memory or in chunks."""
         check_kind(self)
-        check_gate(self)
+        if self.gate is not None:
+            check_rows_are_held_out(self, "A gate")
         combiner = as_combiner(plan_of(self).combiner)
         data = training_data(self, X, y, sample_weight, fit_params, self._check_y)
         if isinstance(data, TrainingData):

@@ -14,10 +14,8 @@ from committee._format import close_to
 if TYPE_CHECKING:
     from committee._typing import RandomState
 
-_ORDERED = "OrderPruner"
-
-#: The class in `committee.combiners` of each name; criteria are names of their own.
-COMBINERS = {
+#: The class in `committee.combiners` of each name.
+_CLASSES = {
     "ep": "EPPruner",
     "ard": "ARDPruner",
     "em": "EMPruner",
@@ -31,25 +29,29 @@ COMBINERS = {
     "lpboost": "LPBoostWeights",
     "greedy": "GreedyPruner",
     "reduce-error": "ReduceErrorPruner",
-    "best": _ORDERED,
-    "random": _ORDERED,
-    "kappa": _ORDERED,
     "kappa-error-hull": "KappaErrorHullPruner",
-    "kl": _ORDERED,
-    "kl-rows": _ORDERED,
-    "concurrency": _ORDERED,
-    "orientation": _ORDERED,
-    "margin-distance": _ORDERED,
-    "complementarity": _ORDERED,
-    "boosting-order": _ORDERED,
-    "drep": _ORDERED,
-    "contribution": _ORDERED,
-    "specialty": _ORDERED,
-    "correlation": _ORDERED,
     "cluster": "ClusterPruner",
     "genetic": "GeneticPruner",
     "sdp": "SDPPruner",
 }
+#: Criteria of `OrderPruner`, which are names of their own.
+_CRITERIA = [
+    "best",
+    "random",
+    "kappa",
+    "kl",
+    "kl-rows",
+    "concurrency",
+    "orientation",
+    "margin-distance",
+    "complementarity",
+    "boosting-order",
+    "drep",
+    "contribution",
+    "specialty",
+    "correlation",
+]
+COMBINERS = _CLASSES | dict.fromkeys(_CRITERIA, "OrderPruner")
 
 
 def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
@@ -86,7 +88,7 @@ def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
         return combiner
     kind = COMBINERS[_known(combiner)]
     made = resolve_name(f"committee.combiners:{kind}")()
-    if kind == _ORDERED:
+    if combiner in _CRITERIA:
         made.set_params(criterion=combiner)
     takes = made.get_params(deep=False)
     if "random_state" in takes and takes.get("criterion", "random") == "random":

@@ -111,31 +111,16 @@ def check_kind(committee: Any) -> None:
             )
 
 
-def check_gate(committee: Any) -> None:
-    """Raise ValueError for a gate that would be fitted on training rows."""
-    if committee.gate is None:
-        return
-    generator, weigh_on = committee._generator(), committee.weigh_on
-    if weigh_on == "train" or (
-        weigh_on == "held-out" and not generator.leaves_rows_out
-    ):
-        raise ValueError(
-            "A gate is fitted on held-out rows. "
-            f"{type(generator).__name__} with weigh_on={weigh_on!r} has none: "
-            "give a fraction of the rows to split off, such as weigh_on=0.25."
-        )
-
-
 def check_rows_are_held_out(committee: Any, asked: str) -> None:
     """Raise ValueError if there are no held-out rows to measure errors on.
 
-    `asked` is the argument that needs them.
+    `asked` is the argument that needs them, or "a gate".
     """
     generator = committee._generator()
     if committee.weigh_on == "train":
         raise ValueError(
             f'{asked} needs held-out rows, and weigh_on="train" '
-            'has none: use weigh_on="held-out", or a fraction such as 0.25.'
+            'has none: use weigh_on="held-out", or a fraction such as weigh_on=0.25.'
         )
     if isinstance(committee.weigh_on, str) and not generator.leaves_rows_out:
         raise ValueError(

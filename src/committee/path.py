@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,68 +22,6 @@ from committee._validation import as_floats
 
 #: Attribute of a committee that `save` sets on its own copy to keep the whole path.
 WHOLE_PATH = "_whole_path"
-
-
-class PathSource(Protocol):
-    """Results about the committees of a path beyond their weights.
-
-    Every attribute is computed on first use.
-    """
-
-    @property
-    def errors(self) -> tuple[FloatArray, FloatArray, str] | None:
-        """Error, standard error and measure at each step, where these are known."""
-
-    @property
-    def n_bytes(self) -> FloatArray | None:
-        """Bytes of the members at each step."""
-
-    @property
-    def seconds_per_row(self) -> FloatArray | None:
-        """Seconds that the members of each step take for a row."""
-
-    @property
-    def available(self) -> BoolArray:
-        """The steps of which there is a committee: in a copy not all."""
-
-    @property
-    def members_by_number(self) -> dict[int, Any]:
-        """The members at hand, by their numbers in the ensemble."""
-
-    @property
-    def before(self) -> Any:
-        """The ensemble before pruning and its roster; None where it is not at hand."""
-
-    def by(self, scoring: str) -> PathSource:
-        """Return the same with errors of another kind."""
-
-    def measured(self, name: str) -> Any:
-        """Return one of the above if it is known already, None otherwise."""
-
-    def served_seconds(self, step: int, rows: int, runtime: str) -> float:
-        """Return the seconds for a row of a step's committee, in calls of some rows."""
-
-    def clearly_better(self, steps: IntArray) -> BoolArray | None:
-        """Return which steps have a clearly lower error than the last of them."""
-
-    @property
-    def wins(self) -> BoolArray:
-        """Which choices of rounds are clearly better than which first rounds."""
-
-    def committee(self, step: int) -> Any:
-        """Return the committee of a step."""
-
-    def calibration(self, w: FloatArray) -> Any:
-        """Return the calibration of the committee with weights w (M,) on the path."""
-
-    def summary(self, committee: Any) -> Any:
-        """Return errors and costs before and after pruning."""
-
-    def kept(self, committee: Any, whole: bool) -> PathSource:
-        """Return what a copy of a committee keeps of this."""
-
-    def bind(self, committee: Any) -> None:
-        """Use the members of this committee."""
 
 
 #: Standard errors by which a smaller committee must be better to be preferred: three,
@@ -118,8 +56,9 @@ class Path:
         Moves that were tried on the way.
     converged : bool
         False when they were stopped by their number.
-    assessment : PathSource, optional
-        Given by `prune`.
+    assessment : Assessment or KeptPath, optional
+        Given by `prune`: errors, costs and committees of the steps, which it measures on
+        first use; see `committee.pruning`. A copy has a `KeptPath`.
     floor : float, optional
         Of committees that weigh log clip(F, floor, 1), see `LogPool`.
     offsets : array of shape (S,) or (S, K), optional
@@ -164,7 +103,7 @@ class Path:
     steps: tuple[Any, ...] = ()
     n_iter: int = 0
     converged: bool = True
-    assessment: PathSource | None = None
+    assessment: Any = None
     floor: float | None = None
     offsets: FloatArray | None = None
     n_first: int = 0
@@ -322,6 +261,16 @@ class Path:
         every = np.ones(len(self), dtype=bool)
         fits = self._within("max_members", max_members, self.size, every)
         return self._preferred(fits, 0.0, True)
+
+    def with_steps(self, steps: Any, offsets: Any = None) -> Path:
+        """Return the path of other steps of Expectation Propagation."""
+        return self.of_steps(
+            steps,
+            own_measure=self.own_measure,
+            n_iter=self.n_iter,
+            converged=self.converged,
+            offsets=offsets,
+        )
 
     def with_first(self, first: Path) -> Path:
         """Return this path, and the first rounds of a booster after its steps."""
@@ -489,7 +438,7 @@ class Path:
         source = None if by_loo else self.assessment
         paired = None if source is None else source.clearly_better(order)
         if paired is not None:
-            return paired
+            return np.asarray(paired)
         error, se = (
             (self.own_error, self.own_error_se) if by_loo else self._errors()[:2]
         )

@@ -74,6 +74,17 @@ class Votes:
     #: False for `ChunkedVotes`, which give only sums over rows.
     in_memory: ClassVar[bool] = True
 
+    @classmethod
+    def checked(cls, F: Any, y: Any, held_out: Any, sample_weight: Any) -> Votes:
+        """Return the rows of arrays; raise ValueError if they do not fit."""
+        array = check_predictions(F)
+        return Votes(
+            array,
+            check_targets(array, y),
+            check_held_out(held_out, array.shape),
+            check_sample_weight(sample_weight, array),
+        )
+
     @property
     def n_members(self) -> int:
         """M."""
@@ -274,13 +285,7 @@ def votes_of(combiner: Any, F: Any, y: Any, held_out: Any, sample_weight: Any) -
         votes: Votes = _chunked_votes(F, y, held_out, sample_weight)
         F = F._meta if hasattr(F, "columns") else np.empty((1, F.shape[1]))
     else:
-        array = check_predictions(F)
-        votes = Votes(
-            array,
-            check_targets(array, y),
-            check_held_out(held_out, array.shape),
-            check_sample_weight(sample_weight, array),
-        )
+        votes = Votes.checked(F, y, held_out, sample_weight)
     validate_data(combiner, F, skip_check_array=True)
     return votes
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from committee.bayes import effective_sample_size, split_r_hat
+from committee.bayes.gibbs import effective_sample_size, split_r_hat
 
 
 def autoregression(rng, phi, *, chains=8, n=20_000):

@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize, nnls
 from scipy.special import log_ndtr
 
-from committee.bayes import fit_gaussian, fit_probit
-from committee.bayes.fit_em import Gaussian, Probit, log_mass
+from committee.bayes.fit_em import Gaussian, Probit, fit_gaussian, fit_probit, log_mass
 from committee.ep import error_moments, row_moments
 from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp

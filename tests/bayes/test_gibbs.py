@@ -6,8 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_ndtr, ndtri
 from scipy.stats import kstest, truncnorm
 
-from committee.bayes import effective_sample_size, sample_probit, sample_truncated
-from committee.bayes.gibbs import follow
+from committee.bayes.gibbs import (
+    effective_sample_size,
+    follow,
+    sample_probit,
+    sample_truncated,
+)
 from committee.ep.sites import normal
 
 P = np.array([[2.0, 1.2], [1.2, 1.5]])

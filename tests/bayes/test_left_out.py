@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_ndtr
 
-from committee.bayes import targets_left_out, votes_left_out
+from committee.bayes.gibbs import targets_left_out, votes_left_out
 
 #: Independent draws, and how far means of reweighted ones may be off: four standard
 #: errors, doubled for ratios that make a draw worth a quarter of itself.

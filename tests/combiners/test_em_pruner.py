@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from committee import EMPruner
-from committee.bayes import fit_gaussian, fit_probit
+from committee.bayes.fit_em import fit_gaussian, fit_probit
 from committee.ep import row_moments
 from tests.bayes.test_fit_em import difficult_rows
 from tests.reference.problems import KINDS, make_held_out, make_problem

@@ -33,7 +33,7 @@ from committee import (
     save,
     to_sklearn,
 )
-from committee.bayes import fit_probit
+from committee.bayes.fit_em import fit_probit
 from committee.bayes.fit_log_pool import SHRINKAGES
 from committee.combiners.likelihoods import signed_rows
 from committee.combiners.log_pool import weigh_near

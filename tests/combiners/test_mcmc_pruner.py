@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee import EPPruner, MCMCPruner
-from committee.bayes import effective_sample_size
+from committee.bayes.gibbs import effective_sample_size
 from committee.ep import classification_posterior, regression_posterior
 from tests.reference.data import load_or_skip
 from tests.reference.problems import KINDS, make_held_out, make_problem

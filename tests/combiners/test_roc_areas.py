@@ -38,7 +38,7 @@ def test_who_leads_the_race_is_picked_as_without_it(K, weighted, monkeypatch):
     )
     assert len(looked_at) == 16
     assert max(map(len, looked_at)) <= 4
-    monkeypatch.setattr(roc_areas, "_MANY", 10**6)
+    monkeypatch.setattr(roc_areas, "_SAMPLE", 10**6)
     plain = GreedyPruner(8, scoring=scoring).fit(F, y, **known)
     np.testing.assert_array_equal(raced.order_, plain.order_)
     np.testing.assert_array_equal(raced.path_.error, plain.path_.error)
@@ -48,36 +48,24 @@ def test_who_leads_the_race_is_picked_as_without_it(K, weighted, monkeypatch):
     np.testing.assert_array_equal(bagged.order_, again.order_)
 
 
-def test_batches_have_the_areas_of_their_rows():
-    """With ties, against the exact areas of the same rows."""
+def test_a_sample_has_the_areas_of_its_rows_and_all_classes_in_their_shares():
     F, y = many_votes(20_000, 3, hard=(0, 5))
-    score = row_score(Votes(F, y, None, None), "roc_auc_ovr")
-    race = score.race
-    T = F[:, 1].T
-    T = np.vstack([T, T.sum(axis=0)])
-    for b in (0, 7):
-        rows = race.rows[b]
-        exact = roc_areas.Areas(y[rows], np.arange(3), None)
-        expected = [exact(slab[:, rows] + T[:, rows]) for slab in score.slabs]
-        found = race._areas(b, np.arange(12), T[:, rows])
-        # p is rounded to 23 bits: of 500 rows a few pairs may tie, half a pair each.
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-
-
-def test_weighted_rows_come_as_often_as_they_weigh():
-    F, y = many_votes(20_000, 3)
     s = np.where(np.arange(20_000) % 4 == 0, 3.0, 1.0)
-    race = row_score(Votes(F, y, None, s), "roc_auc_ovr").race
-    drawn = np.bincount(race.rows.ravel(), minlength=20_000)
-    # 20,000 of a total weight of 30,000, evenly spaced: each within one of its share.
-    assert np.abs(drawn - s * 20_000 / 30_000).max() <= 1
-    shares = [np.bincount(y[rows]) / 500 for rows in race.rows]
-    expected = np.bincount(y, s) / s.sum()
-    np.testing.assert_allclose(shares, np.tile(expected, (40, 1)), atol=2 / 500)
+    score = row_score(Votes(F, y, None, s), "roc_auc_ovr")
+    race, T = score.race, np.zeros((4, 20_000))
+    rows = race.rows
+    assert len(np.unique(rows)) == 10_000
+    # Every second row of each class: its share is exact up to one row at each end.
+    assert np.abs(2 * np.bincount(y[rows]) - np.bincount(y)).max() <= 2
+    exact = roc_areas.Areas(y[rows], np.arange(3), s[rows])
+    expected = np.argsort([-exact(slab[:, rows]) for slab in score.slabs])[:4]
+    np.testing.assert_array_equal(race.near(T), expected)
 
 
-def test_no_race_where_a_class_is_rare():
+def test_no_race_on_few_rows_or_where_a_class_is_rare():
     F, y = many_votes(20_000, 3)
+    few = Votes(F[:10_000], y[:10_000], None, None)
+    assert row_score(few, "roc_auc_ovr").race is None
     y[y == 2] = 1
     y[:200] = 2
     assert row_score(Votes(F, y, None, None), "roc_auc_ovr").race is None

@@ -180,7 +180,6 @@ class Tally:
         self.others = np.zeros((ballots.n_classes, N), dtype=np.int32)
         self.top = np.zeros(N, dtype=np.int32)
         self.count = np.zeros(N, dtype=np.int32)
-        self._mistakes: dict[int, tuple[IntArray, IntArray]] = {}
 
     def add(self, m: int) -> None:
         """Let member m vote."""
@@ -198,10 +197,8 @@ class Tally:
         change = np.add if by > 0 else np.subtract
         change(self.count, present, out=self.count)
         change(self.own, right, out=self.own)
-        if m not in self._mistakes:
-            wrong = np.flatnonzero(present & ~right)
-            self._mistakes[m] = wrong, choice[wrong].astype(np.intp)
-        wrong, classes = self._mistakes[m]
+        wrong = np.flatnonzero(present & ~right)
+        classes = choice[wrong].astype(np.intp)
         self.others[classes, wrong] += by
         return wrong, classes
 

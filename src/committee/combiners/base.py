@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -149,7 +148,11 @@ class Combiner(ABC, BaseEstimator):
         n_classes is K, or None for regression.
         """
         if not self.takes_chunks or self._sees_all(n_classes):
-            raise _refusal(self)
+            raise ValueError(
+                f"{type(self).__name__} {self.needs_all} and takes no Dask collections "
+                "for that: compute() the rows, or take ARDPruner, EPPruner, LeastSquares "
+                "or SimplexWeights."
+            )
 
     def _sees_all(self, n_classes: int | None) -> bool:
         """Return True if this kind of problem needs all rows at once."""
@@ -261,29 +264,3 @@ def _difference(fitted: list[str], names: list[str]) -> str:
     if not new and not missing:
         return f"Got another order: {names[:10]}."
     return f"Members not seen at fit: {new[:10]}; members missing: {missing[:10]}."
-
-
-def _refusal(combiner: Combiner) -> ValueError:
-    """Return the error of a combiner that needs more than sums over chunks."""
-    # The combiners of the nearest base class first: they are of the same kind.
-    *names, last = next(
-        takers for kind in type(combiner).__mro__ if (takers := _takers(kind))
-    )
-    others = f"{', '.join(names)} or {last}" if names else last
-    return ValueError(
-        f"{type(combiner).__name__} {combiner.needs_all} and takes no Dask collections "
-        f"for that: compute() the rows, or take {others}."
-    )
-
-
-def _takers(kind: type) -> list[str]:
-    """Return the names of a kind's combiners that always take Dask collections."""
-    combiners = import_module("committee.combiners")  # which imports this module
-    found = ((name, getattr(combiners, name)) for name in combiners.__all__)
-    return [
-        name
-        for name, other in found
-        if issubclass(other, kind)
-        and getattr(other, "takes_chunks", False)
-        and other.needs_all == Combiner.needs_all
-    ]

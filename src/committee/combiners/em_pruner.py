@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions, check_weights
-from committee.bayes import EMFit, fit_gaussian, fit_probit
+from committee.bayes.fit_em import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
     gaussian_moments,

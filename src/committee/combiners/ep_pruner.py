@@ -88,7 +88,6 @@ class EvidencePruner(Combiner):
     #: What `loo_` and the errors of the path are.
     loo_measure_: str
     log_evidence_: float
-    inclusion_: Inclusion
     likelihood_: str
     n_iter_: int
     converged_: bool
@@ -128,6 +127,11 @@ class EvidencePruner(Combiner):
             return as_equal_votes(self.posterior_.weights)
         return self.posterior_.weights.copy()
 
+    @property
+    def inclusion_(self) -> Inclusion:
+        """Why members were kept or dropped."""
+        return Inclusion(self.posterior_.strength, self.posterior_.gain)
+
     def _rule(self) -> Rule:
         """Return the rule, or the default for what is weighed."""
         if self.rule is not None:
@@ -153,14 +157,7 @@ class EvidencePruner(Combiner):
             _step_of(step, weighed)
             for step, weighed in zip(last.values(), found, strict=True)
         ]
-        offsets = np.array([weighed.offsets for weighed in found])
-        return Path.of_steps(
-            steps,
-            own_measure=path.own_measure,
-            n_iter=path.n_iter,
-            converged=path.converged,
-            offsets=offsets,
-        )
+        return path.with_steps(steps, np.array([weighed.offsets for weighed in found]))
 
     def _keep(self, path: Path, votes: Votes, rule: Rule) -> None:
         """Choose a point on the path and store what is known there."""
@@ -180,7 +177,6 @@ class EvidencePruner(Combiner):
         )
         self.loo_, self.log_evidence_ = step.loo_error, step.log_evidence
         self.n_iter_, self.converged_ = path.n_iter, path.converged
-        self.inclusion_ = Inclusion(step.strength, step.gain)
         if not path.converged:
             warnings.warn(
                 f"{self._still_moving(path)} Raise max_iter ({self.max_iter}) or tol.",
@@ -206,7 +202,6 @@ class EvidencePruner(Combiner):
         steps = tuple(among(step, members, n_members) for step in self.path_.steps)
         self.path_ = replace(self.path_, steps=steps)
         self.posterior_ = among(self.posterior_, members, n_members)
-        self.inclusion_ = Inclusion(self.posterior_.strength, self.posterior_.gain)
 
     def combine(self, F: Any, return_std: bool = False) -> Any:
         """Return the committee's output, sum_m w_m f_m.
@@ -276,21 +271,17 @@ def _sum_to_one(path: Path, unit: float) -> Path:
 
     The moments hold the sum near one only, which a large offset of y would show.
     """
-    steps = tuple(
-        replace(
-            step,
-            weights=scaled_to_one(step.weights),
-            noise=in_squared_units(step.noise, unit),
-            loo_error=in_squared_units(step.loo_error, unit),
-            loo_se=in_squared_units(step.loo_se, unit),
-        )
-        for step in path.steps
-    )
-    return Path.of_steps(
-        steps,
-        own_measure=path.own_measure,
-        n_iter=path.n_iter,
-        converged=path.converged,
+    return path.with_steps(
+        [
+            replace(
+                step,
+                weights=scaled_to_one(step.weights),
+                noise=in_squared_units(step.noise, unit),
+                loo_error=in_squared_units(step.loo_error, unit),
+                loo_se=in_squared_units(step.loo_se, unit),
+            )
+            for step in path.steps
+        ]
     )
 
 

@@ -29,8 +29,8 @@ class GreedyPruner(Combiner):
     error, of probability vectors for classes, needs only the error correlation C: a
     step then costs O(M), whatever N is. Accuracy, log loss, Brier score and areas
     under the ROC curve cost one pass over F at each step; any other score is computed
-    by scikit-learn, once for each candidate. From 20,000 rows on, candidates for an area
-    compete on 20,000 of them first, and the up to four that lead there on all.
+    by scikit-learn, once for each candidate. With more than 10,000 rows, candidates for an
+    area are compared on 10,000 of them first, and the four that lead there on all.
 
     With `held_out` the squared error uses the shrunk C of pairs. For other
     scores a missing vote is filled with the mean of all there are, on the

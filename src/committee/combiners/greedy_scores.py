@@ -1,7 +1,7 @@
 """Scores of a growing committee: what each candidate would make of them.
 
 Accuracy, log loss and Brier score are sums over rows and are computed for all candidates
-at once, in pieces that stay in the cache; other scores are in `scorers`.
+at once, in pieces that stay in the cache; other scores one candidate after the other.
 
 Where a member may not vote on a row, its vote is filled with the mean of all that
 may, and the committee's mean vote m_n keeps the variance that it would have:
@@ -36,10 +36,12 @@ from committee.votes import Votes
 #: Rows and numbers in one piece of a sum over rows.
 _ROWS, _NUMBERS = 2**13, 2**16
 
-#: Losses, (b,), of slabs of shape (b, c, n) and v (b, n), None where no vote is missing.
-Losses = Callable[[FloatArray, FloatArray | None], FloatArray]
-#: Makes the losses of T + slabs, from T of shape (c, n) on a slice of the rows.
-Loss = Callable[[FloatArray, slice], Losses]
+Scoring = str | Callable[..., float]
+#: The score of sums T of shape (c, N).
+ScoreOfSums = Callable[[FloatArray], float]
+#: Losses, (b,), of sums T of shape (b, c, n) on a slice of the rows, with v (b, n), or
+#: None where no vote is missing. It may write into the sums.
+Loss = Callable[[FloatArray, FloatArray | None, slice], FloatArray]
 
 
 class RowScore:
@@ -80,63 +82,52 @@ class RowScore:
 
     def all_candidates(self) -> FloatArray:
         """Return the error with each of the members added."""
-        return self._errors(self.T, self.slabs, self._variance_with)
+        return self._with(np.arange(len(self.slabs)))
 
     def candidates(self) -> FloatArray:
         """Return the same, infinite for those that others are known to be better than."""
         if self.race is None:
             return self.all_candidates()
-        errors = np.full(len(self.slabs), np.inf)
-        for m in self.race.near(self.T):
-            errors[m] = self._errors(self.T, self.slabs[m : m + 1], lambda *_: None)[0]
+        errors, near = np.full(len(self.slabs), np.inf), self.race.near(self.T)
+        errors[near] = self._with(near)
         return errors
 
     def add(self, m: int) -> float:
         """Pick m and return the error."""
-        me = slice(m, m + 1)
-        errors = self._errors(
-            self.T, self.slabs[me], lambda _, rows: self._variance_with(me, rows)
-        )
+        error = self._with(np.array([m]))[0]
         self.T += self.slabs[m]
         if self.present is not None:
             self.missing += (2 * self.picks[m] + 1) * ~self.present[m]
             self.b += self.present[m]
         self.picks[m] += 1
         self.t += 1
-        return float(errors[0])
+        return float(error)
 
     def error(self, w: FloatArray) -> float:
         """Return the error of weights that sum to one."""
         T, v = np.tensordot(w, self.slabs, axes=(0, 0)), None
         if self.present is not None and self.n_votes is not None:
             b = w @ self.present
-            v = _variance(w**2 @ ~self.present, b, 1.0, self.n_votes)
-        errors = self._errors(
-            np.zeros_like(T),
-            T[None],
-            lambda _, rows: None if v is None else v[None, rows],
-        )
-        return float(errors[0])
+            v = _variance(w**2 @ ~self.present, b, 1.0, self.n_votes)[None]
+        return float(self.loss(T[None], v, slice(None))[0] / (self.total or 1.0))
 
-    def _errors(
-        self,
-        T: FloatArray,
-        slabs: FloatArray,
-        variance: Callable[[slice, slice], FloatArray | None],
-    ) -> FloatArray:
-        M, c, N = slabs.shape
+    def _with(self, members: IntArray) -> FloatArray:
+        """Return the error with each of some members added, in pieces of rows."""
+        _, c, N = self.slabs.shape
         n = N if self.total is None else min(_ROWS, N)
         step = max(1, _NUMBERS // (c * n))
-        errors = np.zeros(M)
+        errors = np.zeros(len(members))
         for start in range(0, N, n):
             rows = slice(start, start + n)
-            losses = self.loss(T[:, rows], rows)
-            for i in range(0, M, step):
-                some = slice(i, i + step)
-                errors[some] += losses(slabs[some, :, rows], variance(some, rows))
+            for i in range(0, len(members), step):
+                some = members[i : i + step]
+                sums = self.slabs[some, :, rows]
+                sums += self.T[:, rows]
+                v = self._variance_with(some, rows)
+                errors[i : i + step] += self.loss(sums, v, rows)
         return errors / (self.total or 1.0)
 
-    def _variance_with(self, some: slice, rows: slice) -> FloatArray | None:
+    def _variance_with(self, some: IntArray, rows: slice) -> FloatArray | None:
         """Return v with each of some members picked once more."""
         if self.present is None or self.n_votes is None or self.total is None:
             return None
@@ -167,12 +158,7 @@ def row_score(votes: Votes, scoring: Scoring) -> RowScore:
     race = None
     if K is not None and scoring == "accuracy":
         slabs, y = _preferences(votes, K), np.asarray(votes.y, dtype=np.intp)
-        deviation = _filled(slabs, present)
-        loss = (
-            _accuracy(y, s, K)
-            if present is None
-            else _expected_accuracy(y, s, deviation)
-        )
+        loss = _accuracy(y, s, _filled(slabs, present))
     elif K is not None and scoring == "neg_log_loss" and never_negative(votes):
         slabs = _right_and_all(votes)
         loss = _log_loss(K, s, _filled(slabs, present)[0])
@@ -223,48 +209,27 @@ def _preferences(votes: Votes, K: int) -> FloatArray:
     return np.ascontiguousarray(S.transpose(2, 1, 0), dtype=np.float64)
 
 
-def _accuracy(y: IntArray, s: FloatArray, K: int) -> Loss:
-    """Loss of preferences: minus one where all of them are positive."""
-    # Of tied classes argmax takes the first: against a later one a tie is enough.
-    later = np.arange(K - 1)[:, None] >= y
-
-    def loss(T: FloatArray, rows: slice) -> Losses:
-        # T + slab > 0, or >= 0, without a rounded sum.
-        bound = np.where(later[:, rows], np.nextafter(-T, -np.inf), -T)
-
-        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
-            right = slabs[:, 0] > bound[0]
-            for k in range(1, K - 1):
-                right &= slabs[:, k] > bound[k]
-            sums: FloatArray = right @ s[rows]
-            return -sums
-
-        return losses
-
-    return loss
-
-
-def _expected_accuracy(y: IntArray, s: FloatArray, deviation: FloatArray) -> Loss:
+def _accuracy(y: IntArray, s: FloatArray, deviation: FloatArray) -> Loss:
     """Loss of preferences: minus the probability that all of them are positive.
 
     P(right at n) = Phi( min_k T_nk / (s_nk sqrt(v_n)) ),    1 or 0 where s v = 0
     """
+    # Of tied classes argmax takes the first: against a later one a tie is enough.
     later = np.arange(len(deviation))[:, None] >= y
 
-    def loss(T: FloatArray, rows: slice) -> Losses:
-        @np.errstate(over="ignore")
-        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
-            assert v is not None
-            root, z = np.sqrt(v), np.full(v.shape, np.inf)
-            for k, s_k in enumerate(deviation[:, rows]):
-                t, sd = slabs[:, k] + T[k], s_k * root
-                right = (t > 0) | (later[k, rows] & (t == 0))
-                certain = np.where(right, np.inf, -np.inf)
+    @np.errstate(over="ignore")
+    def loss(T: FloatArray, v: FloatArray | None, rows: slice) -> FloatArray:
+        right = np.ones((len(T), T.shape[2]), dtype=bool)
+        z = np.full(right.shape, np.inf)
+        for k, s_k in enumerate(deviation[:, rows]):
+            t = T[:, k]
+            wins = (t > 0) | (later[k, rows] & (t == 0))
+            right &= wins
+            if v is not None:
+                sd, certain = s_k * np.sqrt(v), np.where(wins, np.inf, -np.inf)
                 np.minimum(z, np.divide(t, sd, out=certain, where=sd > 0), out=z)
-            sums: FloatArray = ndtr(z) @ s[rows]
-            return -sums
-
-        return losses
+        sums: FloatArray = (right if v is None else ndtr(z)) @ s[rows]
+        return -sums
 
     return loss
 
@@ -282,25 +247,21 @@ def _log_loss(K: int, s: FloatArray, deviation: FloatArray) -> Loss:
     -E log p = -log p + Var(p) / (2 p^2),    at most the loss of a certain mistake
     """
 
-    def loss(T: FloatArray, rows: slice) -> Losses:
-        @np.errstate(over="ignore")
-        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
-            p, total = slabs[:, 0] + T[0], slabs[:, 1] + T[1]
-            if empty:
-                p[total == 0], total[total == 0] = 1.0 / K, 1.0
-            spread = None
-            if v is not None:
-                spread = v * (deviation[rows] / np.maximum(p, LEAST * total)) ** 2
-            p /= total
-            np.maximum(p, LEAST, out=p)
-            loss = -np.log(p, out=p)
-            if spread is not None:
-                loss = np.minimum(loss + 0.5 * spread, -np.log(LEAST))
-            sums: FloatArray = loss @ s[rows]
-            return sums
-
-        empty = bool(np.any(T[1] == 0))
-        return losses
+    @np.errstate(over="ignore")
+    def loss(T: FloatArray, v: FloatArray | None, rows: slice) -> FloatArray:
+        p, total = T[:, 0], T[:, 1]
+        if not total.all():
+            p[total == 0], total[total == 0] = 1.0 / K, 1.0
+        spread = None
+        if v is not None:
+            spread = v * (deviation[rows] / np.maximum(p, LEAST * total)) ** 2
+        p /= total
+        np.maximum(p, LEAST, out=p)
+        losses = -np.log(p, out=p)
+        if spread is not None:
+            losses = np.minimum(losses + 0.5 * spread, -np.log(LEAST))
+        sums: FloatArray = losses @ s[rows]
+        return sums
 
     return loss
 
@@ -314,48 +275,32 @@ def _brier(K: int, y: IntArray, s: FloatArray, deviation: FloatArray) -> Loss:
     """
     unit = 0.5 if K == 2 else 1.0
 
-    def loss(T: FloatArray, rows: slice) -> Losses:
-        right = y[None, None, rows]
-
-        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
-            p = slabs + T
-            total = p.sum(axis=1)
-            if empty:
-                p = np.where(total[:, None] == 0, 1.0 / K, p)
-                total[total == 0] = 1.0
-            p /= total[:, None]
-            loss = 1.0 - 2.0 * np.take_along_axis(p, right, axis=1)[:, 0]
-            loss += (p * p).sum(axis=1)
-            if v is not None:
-                spread = deviation[:, rows] / total[:, None]
-                loss += v * (spread * spread).sum(axis=1)
-                np.minimum(loss, 2.0, out=loss)
-            sums: FloatArray = unit * (loss @ s[rows])
-            return sums
-
-        empty = not np.all(T.any(axis=0))
-        return losses
+    def loss(T: FloatArray, v: FloatArray | None, rows: slice) -> FloatArray:
+        total = T.sum(axis=1)
+        empty = total == 0
+        if empty.any():
+            T = np.where(empty[:, None], 1.0 / K, T)
+            total[empty] = 1.0
+        p = T / total[:, None]
+        losses = 1.0 - 2.0 * np.take_along_axis(p, y[None, None, rows], axis=1)[:, 0]
+        losses += (p * p).sum(axis=1)
+        if v is not None:
+            spread = deviation[:, rows] / total[:, None]
+            losses += v * (spread * spread).sum(axis=1)
+            np.minimum(losses, 2.0, out=losses)
+        sums: FloatArray = unit * (losses @ s[rows])
+        return sums
 
     return loss
 
 
-def _of_all_rows(score: Callable[[FloatArray], float]) -> Loss:
-    """Loss of slabs that are scored one by one, on all rows."""
+def _of_all_rows(score: ScoreOfSums) -> Loss:
+    """Loss of sums that are scored one by one, on all rows."""
 
-    def loss(T: FloatArray, rows: slice) -> Losses:
-        def losses(slabs: FloatArray, v: FloatArray | None) -> FloatArray:
-            return np.array([-score(np.add(slab, T, out=sums)) for slab in slabs])
-
-        sums = np.empty_like(T)
-
-        return losses
+    def loss(T: FloatArray, v: FloatArray | None, rows: slice) -> FloatArray:
+        return np.array([-score(sums) for sums in T])
 
     return loss
-
-
-Scoring = str | Callable[..., float]
-#: The score of sums T of shape (c, N).
-ScoreOfSums = Callable[[FloatArray], float]
 
 
 def never_negative(votes: Votes) -> bool:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import Interval, StrOptions
-from committee.bayes import (
+from committee.bayes.gibbs import (
     effective_sample_size,
     sample_probit,
     sample_truncated,

@@ -15,7 +15,6 @@ are over the rows that the member votes on, with row weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -145,15 +144,15 @@ def complementarity(votes: Votes) -> IntArray:
     Martinez-Munoz and Suarez, Aggregation ordering in bagging, IASTED 2004.
     """
     ballots = Ballots(votes)
-    tally = Tally(ballots)
-    watch = _Failures(tally, ballots.right)
+    tally, counted, rank = Tally(ballots), ballots.counted, ballots.rank
 
     def add(free: BoolArray, _: int) -> int:
-        k = least(-watch.sums / ballots.counted, ballots.rank, free)
-        watch.after(tally.add, k)
+        rights = (ballots.s * tally.failing) @ ballots.right
+        k = least(-rights / counted, rank, free)
+        tally.add(k)
         return k
 
-    return one_by_one(len(ballots.rank), add)
+    return one_by_one(len(rank), add)
 
 
 def concurrency(votes: Votes) -> IntArray:
@@ -172,20 +171,20 @@ def concurrency(votes: Votes) -> IntArray:
     application to thinning, Information Fusion 6 (2005).
     """
     ballots = Ballots(votes)
-    tally = Tally(ballots)
-    M = len(ballots.rank)
-    for m in range(M):
+    tally, counted, rank = Tally(ballots), ballots.counted, ballots.rank
+    for m in range(len(rank)):
         tally.add(m)
-    watch = _Failures(tally, ballots.right - 2 * ballots.wrong)
     # con = [right] + b ([right] - 2 [wrong])
     rights = ballots.s @ ballots.right
+    where_wrong = ballots.right - 2 * ballots.wrong
 
     def remove(free: BoolArray, _: int) -> int:
-        k = least((rights + watch.sums) / ballots.counted, -ballots.rank, free)
-        watch.after(tally.remove, k)
+        con = rights + (ballots.s * tally.failing) @ where_wrong
+        k = least(con / counted, -rank, free)
+        tally.remove(k)
         return k
 
-    return one_by_one(M, remove)[::-1]
+    return one_by_one(len(rank), remove)[::-1]
 
 
 def boosting_order(votes: Votes) -> IntArray:
@@ -397,27 +396,6 @@ def _correlation(n: FloatArray) -> FloatArray:
     )
     rounding = 4 * np.finfo(np.float64).eps
     return np.where(spread > rounding, cov / np.sqrt(np.maximum(spread, rounding)), 0.0)
-
-
-class _Failures:
-    """sum_n s_n b_n A_nk for all members k, kept while the committee changes.
-
-    b is 1 where the committee fails; only rows on which it changes are visited.
-    """
-
-    def __init__(self, tally: Tally, A: FloatArray) -> None:
-        self.tally, self.A = tally, A
-        self.b = tally.failing
-        self.sums: FloatArray = (tally.ballots.s * self.b) @ A
-
-    def after(self, change: Callable[[int], None], k: int) -> None:
-        """Change the committee by member k and bring the sums up to date."""
-        change(k)
-        b = self.tally.failing
-        rows = np.flatnonzero(b != self.b)
-        step = self.tally.ballots.s[rows] * (b[rows] - self.b[rows])
-        self.sums += step @ self.A[rows]
-        self.b = b
 
 
 def _weighted_errors(ballots: Ballots, d: FloatArray) -> FloatArray:

@@ -189,11 +189,8 @@ class KappaErrorHullPruner(Combiner):
 
     def _weigh(self, votes: Votes) -> FloatArray:
         ballots = Ballots(votes)
-        kappa = agreement(ballots).kappa
-        i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
-        error = ballots.errors()
-        hull = lower_left_hull(kappa[i, j], (error[i] + error[j]) / 2)
-        self.pairs_ = np.column_stack([i, j])[hull]
+        pairs, kappa, error = kappa_and_error(ballots)
+        self.pairs_ = pairs[lower_left_hull(kappa, error)]
         chosen = np.unique(self.pairs_)
         if len(chosen) == 0:
             chosen = np.flatnonzero(ballots.rank == 0)
@@ -205,6 +202,13 @@ def _first_met(pairs: IntArray, M: int) -> IntArray:
     members, first = np.unique(pairs, return_index=True)
     order: IntArray = members[np.argsort(first)]
     return order if M > 1 else np.zeros(1, dtype=np.intp)
+
+
+def kappa_and_error(ballots: Ballots) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the pairs with a common row, (n, 2), their kappa and their mean error."""
+    kappa, error = agreement(ballots).kappa, ballots.errors()
+    i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
+    return np.column_stack([i, j]), kappa[i, j], (error[i] + error[j]) / 2
 
 
 def lower_left_hull(x: FloatArray, y: FloatArray) -> IntArray:

@@ -247,20 +247,6 @@ def margins(F: Any, y: Any, w: Any = None) -> FloatArray:
     return right - best_wrong
 
 
-def vote_errors(
-    F: Any, y: Any, *, held_out: Any = None, sample_weight: Any = None
-) -> FloatArray:
-    """Return the share of wrong votes of each member, NaN for one that never votes."""
-    wrong = 1.0 - _correct(F, y)
-    mask = check_held_out(held_out, np.shape(F))
-    s = check_sample_weight(sample_weight, wrong)
-    counted = np.ones_like(wrong) if mask is None else mask.astype(np.float64)
-    counted *= 1.0 if s is None else s[:, None]
-    n = counted.sum(axis=0)
-    error: FloatArray = (counted * wrong).sum(axis=0) / np.where(n > 0, n, np.nan)
-    return error
-
-
 def _classified(predictions: Any) -> FloatArray:
     """Return F (N, M, K); raise ValueError if it is one of a regression."""
     F = check_predictions(predictions)

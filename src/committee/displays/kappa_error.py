@@ -8,9 +8,8 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions
-from committee.combiners.pairwise import lower_left_hull
-from committee.diagnostics import pairwise_kappa
-from committee.diagnostics.agreement import vote_errors
+from committee.combiners.ballots import Ballots
+from committee.combiners.pairwise import kappa_and_error, lower_left_hull
 from committee.displays.sources import core_of, member_names, predictions_of
 from committee.displays.style import (
     BLUE,
@@ -20,6 +19,7 @@ from committee.displays.style import (
     literal,
     show_faint,
 )
+from committee.votes import Votes
 
 #: Largest number of pairs with names: six members have 15 pairs.
 MOST_NAMED = 15
@@ -171,13 +171,11 @@ class KappaErrorDisplay(Display):
                 "A kappa-error diagram is one of pairs and needs at least two members. "
                 "Got 1."
             )
-        kappa = pairwise_kappa(F, held_out=held_out, sample_weight=sample_weight)
-        e = vote_errors(F, y, held_out=held_out, sample_weight=sample_weight)
-        i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
         if names is not None:
             names = check_names(names, F.shape[1], "members")
-        pairs = np.column_stack([i, j])
-        return cls(kappa[i, j], (e[i] + e[j]) / 2, pairs=pairs, names=names)
+        votes = Votes.checked(F, y, held_out, sample_weight)
+        pairs, kappa, error = kappa_and_error(Ballots(votes))
+        return cls(kappa, error, pairs=pairs, names=names)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw a point for each pair; thousands of points are faint."""

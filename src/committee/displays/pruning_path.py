@@ -408,7 +408,7 @@ def _predicted(
             yield weighted_sum(F[:, at], w) + path.offset(step)
         elif available[step]:
             # The committee itself turns sums into probabilities.
-            made = path.assessment.committee(step)  # type: ignore[union-attr]
+            made = path.assessment.committee(step)
             at = np.searchsorted(members, made.support_)
             sums = weighted_sum(F[:, at], made.weights_)
             yield made._probabilities(sums + made.roster_.offset)

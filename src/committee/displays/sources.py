@@ -33,16 +33,14 @@ def gate_weights_of(ensemble: Any, X: Any) -> FloatArray | None:
 
     The ensemble may be inside a pipeline or a search. None if it has no gate.
     """
-    core = core_of(ensemble)
-    if getattr(core, "gate_", None) is None:
+    if getattr(core_of(ensemble), "gate_", None) is None:
         return None
-    while ensemble is not core:
-        if isinstance(ensemble, Pipeline):
-            X = ensemble[:-1].transform(X) if len(ensemble) > 1 else X
-            ensemble = ensemble[-1]
-        else:
-            ensemble = ensemble.best_estimator_
-    G: FloatArray = core.gate_weights(X)
+    if isinstance(ensemble, Pipeline):
+        X = ensemble[:-1].transform(X) if len(ensemble) > 1 else X
+        return gate_weights_of(ensemble[-1], X)
+    if hasattr(ensemble, "best_estimator_"):
+        return gate_weights_of(ensemble.best_estimator_, X)
+    G: FloatArray = ensemble.gate_weights(X)
     return G
 
 
@@ -114,12 +112,15 @@ def predictions_of(
     """Return F of the members on X, and y as class codes or floats."""
     y = column_or_1d(y)
     F = member_predictions(estimator, X)
-    if F.ndim == 2:
-        return F, y.astype(np.float64)
     classes = getattr(estimator, "classes_", None)
-    if classes is None:
+    if classes is None and F.ndim == 3:
         classes = roster_of(estimator).classes
-    return F, label_codes(y, classes)
+    return F, _targets(y, classes)
+
+
+def _targets(y: Any, classes: Any) -> FloatArray | IntArray:
+    """Return y (N,) as class codes, or as floats if there are no classes."""
+    return y.astype(np.float64) if classes is None else label_codes(y, classes)
 
 
 def all_predictions_of(
@@ -137,10 +138,7 @@ def all_predictions_of(
         return numbers, F, y
     X = core._check_X(X, reset=False) if estimator is core else X
     F = predict_members(roster, roster.prepared(X), n_jobs=core.n_jobs)
-    y = column_or_1d(y)
-    if roster.classes is None:
-        return numbers, F, y.astype(np.float64)
-    return numbers, F, label_codes(y, roster.classes)
+    return numbers, F, _targets(column_or_1d(y), roster.classes)
 
 
 def weights_of(estimator: Any) -> FloatArray | None:

@@ -1,6 +1,6 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
-from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
+from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets, TargetRows
 from committee.ep.evidence import (
     classification_path,
     moments_path,
@@ -10,7 +10,6 @@ from committee.ep.evidence import (
 from committee.ep.evidence_loop import PRICE, PathStep, preferred
 from committee.ep.gaussian_rows import (
     Moments,
-    TargetRows,
     Targets,
     error_moments,
     given_moments,
@@ -22,7 +21,8 @@ from committee.ep.posterior import (
     classification_posterior,
     regression_posterior,
 )
-from committee.ep.probit_rows import ProbitRows, RecordedRows, SweptRows
+from committee.ep.probit_rows import ProbitRows
+from committee.ep.recorded_rows import RecordedRows, SweptRows
 
 __all__ = [
     "PRICE",

@@ -105,6 +105,10 @@ class ChunkedTargets:
         return total.score
 
 
+#: Rows of a regression that can be left out one by one.
+TargetRows = Targets | ChunkedTargets
+
+
 def _sent(q: Normal) -> Normal:
     """Return the posterior without the covariance: rows need its root alone."""
     return q._replace(cov=np.empty((0, 0)))

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 
 from committee._parallel import one_thread
 from committee._typing import FloatArray
+from committee.ep.chunked_rows import TargetRows
 from committee.ep.evidence_loop import run
-from committee.ep.gaussian_rows import Moments, TargetRows, checked_targets, row_moments
+from committee.ep.gaussian_rows import Moments, checked_targets, row_moments
 from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import Loss
-from committee.ep.probit_rows import SweptRows, checked_votes
+from committee.ep.probit_rows import checked_votes
+from committee.ep.recorded_rows import SweptRows
 from committee.path import Path
 
 

@@ -23,11 +23,11 @@ from committee.ep.moves import (
     best_alpha,
     best_moves,
     choose_moves,
-    gain,
     initial_alphas,
     member_messages,
     ranked,
     single_move,
+    worth_of,
 )
 from committee.ep.posterior import Fit, Settings, Truncated, constrain, fit_posterior
 from committee.path import Path
@@ -272,16 +272,9 @@ class EvidenceSequence:
 
     def _gains(self, state: State) -> FloatArray:
         """Return what each member brings, or would bring at its best alpha."""
-        r, u = state.r, state.u
-        alpha = np.where(
-            np.isfinite(state.alpha),
-            state.alpha,
-            best_alpha(r, u, truncated=self.truncated),
-        )
-        gains = np.zeros(len(alpha))
-        able = np.isfinite(alpha)
-        gains[able] = gain(alpha[able], r[able], u[able], truncated=self.truncated)
-        return gains
+        best = best_alpha(state.r, state.u, truncated=self.truncated)
+        alpha = np.where(np.isfinite(state.alpha), state.alpha, best)
+        return worth_of(alpha, state.r, state.u, truncated=self.truncated)
 
     def settle(self, step: PathStep, state: State | None) -> PathStep:
         """Return a step with its moments settled; from its state, if that was kept.

@@ -7,7 +7,7 @@ leave-one-out scores pass over the rows themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -145,18 +145,6 @@ def error_moments(C: FloatArray, n: float) -> Moments:
     return given_moments(n * C + strength, strength * ones, strength, n)
 
 
-class TargetRows(Protocol):
-    """Rows (F_n, y_n) that can be left out one by one."""
-
-    def score(
-        self, active: IntArray, q: Normal, noise: float, units: Units
-    ) -> LooScore:
-        """Return the leave-one-out scores of a committee with posterior q.
-
-        q and noise are in the units of moments.
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class Targets:
     """Predictions and targets in two arrays.
@@ -199,7 +187,10 @@ class Targets:
     def score(
         self, active: IntArray, q: Normal, noise: float, units: Units
     ) -> LooScore:
-        """Return the leave-one-out scores of a committee with posterior q."""
+        """Return the leave-one-out scores of a committee with posterior q.
+
+        q and noise are in the units of moments.
+        """
         return self.loo(active, q, noise, units).score
 
 

@@ -1,65 +1,28 @@
-"""The two likelihoods, behind one small interface.
+"""The two likelihoods, with the same methods.
 
-A likelihood has the messages of its rows about the weights (`messages`), takes in a
-new posterior of the weights (`absorb`), and returns its part of the evidence and the
-leave-one-out scores. The Gaussian one is exact and needs moments alone; the probit one
+A likelihood has the messages of its rows about the active members (`messages`), takes in
+a new posterior of the weights (`absorb`), and returns its part of the evidence and the
+leave-one-out scores. `state` is all that changes: to set it goes back to an earlier
+committee. The Gaussian likelihood is exact and needs moments alone; the probit likelihood
 has a site for each row.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.ep.arrays import in_units
-from committee.ep.gaussian_rows import Moments, TargetRows
+from committee.ep.chunked_rows import TargetRows
+from committee.ep.gaussian_rows import Moments
 from committee.ep.loo import LooScore
-from committee.ep.probit_rows import Messages, SweepSums, SweptRows
+from committee.ep.probit_rows import Messages, SweepSums
 from committee.ep.sites import Normal
 
 # Noise below this share of the mean square of y is rounding of the moments.
 _LEAST_NOISE = 1e-10
-
-
-class Likelihood(Protocol):
-    """Interface of a likelihood for the posterior and the evidence sequence."""
-
-    unit: FloatArray
-
-    #: Whether the rows need no sites, so that a state is small.
-    exact: ClassVar[bool]
-
-    #: All that changes; setting it takes a likelihood back to an earlier committee.
-    state: Any
-
-    @property
-    def n_rows(self) -> float:
-        """The number of rows, or their total weight."""
-
-    @property
-    def messages(self) -> Messages:
-        """The rows' messages about the active members."""
-
-    @property
-    def noise_variance(self) -> float:
-        """The noise, in the units of y."""
-
-    def activate(self, active: IntArray) -> None:
-        """Make `messages` those about the members `active`."""
-
-    def absorb(self, q: Normal, step: float) -> float:
-        """Update the sites of the rows given q; return the mismatch before."""
-
-    def log_scale(self) -> float:
-        """Return the rows' part of the log evidence, before the last `absorb`."""
-
-    def score(self, q: Normal) -> LooScore:
-        """Return the leave-one-out scores of q."""
-
-    def adapt(self, q: Normal, alpha: FloatArray) -> None:
-        """Re-estimate what the likelihood itself has to learn."""
 
 
 class GaussianLikelihood:
@@ -73,6 +36,7 @@ class GaussianLikelihood:
     `rows` the leave-one-out scores are the generalised cross-validation of the moments.
     """
 
+    #: True if the rows need no sites, so that a state is small.
     exact: ClassVar[bool] = True
 
     def __init__(
@@ -180,8 +144,8 @@ def _single_noise(moments: Moments, truncated: bool) -> float:
 class ProbitLikelihood:
     """p(y_n | w) = Phi(w'S_n) of signed rows S_n = y_n F_n, all updated at once.
 
-    `unit` is the factor from weights of S to the weights that are reported; `last` are the
-    sums of the last `absorb`.
+    `rows` are `SweptRows`, whose sites have a type of their own. `unit` is the factor from
+    weights of S to the weights that are reported; `last` are the sums of the last `absorb`.
     """
 
     exact: ClassVar[bool] = False
@@ -190,12 +154,13 @@ class ProbitLikelihood:
 
     last: SweepSums
 
-    def __init__(self, rows: SweptRows, *, unit: FloatArray | None = None) -> None:
-        self.rows, self.n_rows = rows, rows.n_rows
-        self.sites = rows.initial_sites()
+    def __init__(self, rows: Any, *, unit: FloatArray | None = None) -> None:
+        self.rows = rows
+        self.n_rows = rows.n_rows
+        self.sites: Any = self.rows.initial_sites()
         self.unit = np.ones(rows.n_members) if unit is None else unit
         self.active: IntArray = np.arange(0)
-        self.messages = rows.messages(self.sites)
+        self.messages: Messages = self.rows.messages(self.sites)
 
     @property
     def state(self) -> Any:
@@ -224,13 +189,13 @@ class ProbitLikelihood:
         self.active = active
 
     def absorb(self, q: Normal, step: float) -> float:
-        """Run one parallel sweep over the rows."""
+        """Run one parallel sweep over the rows; return the mismatch before it."""
         self.sites, self.last = self.rows.sweep(self.sites, self.active, q, step)
         self.messages = self.last.messages
         return self.last.mismatch
 
     def log_scale(self) -> float:
-        """Return sum_n s_n log s_n."""
+        """Return sum_n s_n log s_n of the sites before the last `absorb`."""
         return self.last.log_scales
 
     def adapt(self, q: Normal, alpha: FloatArray) -> None:
@@ -239,3 +204,6 @@ class ProbitLikelihood:
     def score(self, q: Normal) -> LooScore:
         """Return the leave-one-out scores of the last sweep."""
         return self.last.scores.score
+
+
+Likelihood = GaussianLikelihood | ProbitLikelihood

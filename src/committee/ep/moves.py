@@ -132,15 +132,21 @@ def best_moves(
     largest worth is positive.
     """
     best = best_alpha(r, u, truncated=truncated)
-    worth = _worth(best, r, u, price, truncated)
+    worth = worth_of(best, r, u, price=price, truncated=truncated)
     best = np.where(worth > 0.0, best, np.inf)
-    promise = np.maximum(worth, 0.0) - _worth(alpha, r, u, price, truncated)
-    return Moves(best, np.maximum(promise, 0.0))
+    present = worth_of(alpha, r, u, price=price, truncated=truncated)
+    return Moves(best, np.maximum(np.maximum(worth, 0.0) - present, 0.0))
 
 
-def _worth(
-    alpha: FloatArray, r: FloatArray, u: FloatArray, price: float, truncated: bool
+def worth_of(
+    alpha: FloatArray,
+    r: FloatArray,
+    u: FloatArray,
+    *,
+    price: float = 0.0,
+    truncated: bool,
 ) -> FloatArray:
+    """Return the gain of each member less the price; 0 for members outside."""
     worth = np.zeros(alpha.shape)
     inside = np.isfinite(alpha)
     worth[inside] = -price + gain(

@@ -117,10 +117,10 @@ def constrain(
     P = messages.L[active]
     P.flat[:: len(P) + 1] += alpha
     if not settings.truncated:
-        return untruncated(P, h)
+        q, no_sites = normal(P, h), np.zeros_like(h)
+        return Truncated(q, no_sites, no_sites, 0.0, q.mean, 0.0)
     # The weights follow the rows, so they are settled a little better than these.
-    tol, inner_iter = 0.1 * settings.tol, settings.inner_iter
-    return truncate(P, h, tau, nu, tol=tol, max_iter=inner_iter)
+    return truncate(P, h, tau, nu, tol=0.1 * settings.tol, max_iter=settings.inner_iter)
 
 
 def truncate(
@@ -150,12 +150,6 @@ def truncate(
         tau = tau + step * (new_tau - tau)
         nu = nu + step * (new_nu - nu)
     return fit
-
-
-def untruncated(P: FloatArray, h: FloatArray) -> Truncated:
-    """Return the Gaussian alone, in the form of a truncated one without sites."""
-    q, zero = normal(P, h), np.zeros_like(h)
-    return Truncated(q, zero, zero, 0.0, q.mean, 0.0)
 
 
 def next_step(step: float, mismatch: float, last: float) -> float:

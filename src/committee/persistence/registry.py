@@ -22,7 +22,6 @@ import committee
 
 #: Parts of fitted models: the name in files, and where the class is today.
 _PARTS = {
-    "Assessment": "pruning.assessment.Assessment",
     "Calibration": "calibration.Calibration",
     "BoostedClassifier": "ensembles.boosted.BoostedClassifier",
     "BoostedRegressor": "ensembles.boosted.BoostedRegressor",
@@ -37,7 +36,6 @@ _PARTS = {
     "HeldOutResiduals": "uncertainty.stored_rows.HeldOutResiduals",
     "HeldOutScores": "uncertainty.stored_rows.HeldOutScores",
     "HistGradientRound": "ensembles.gradient_boosting.HistGradientRound",
-    "Inclusion": "combiners.ep_pruner.Inclusion",
     "KeptPath": "pruning.kept_path.KeptPath",
     "Kernel": "kernels.Kernel",
     "KernelMember": "coupled.expansion.KernelMember",

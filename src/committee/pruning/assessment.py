@@ -60,12 +60,13 @@ from committee.weighing import copy_for_members
 #: rule 64 choices of at most 10 to 50 rounds of generated problems were taken, of 180; all
 #: had less log-loss on fresh rows.
 _BEATS = 2.0
-#: Attributes that a copy, a pickle or a file keeps, as far as they were measured.
-_KEPT = ("errors", "n_bytes", "seconds_per_row", "wins")
 
 
 class Assessment:
     """Committees of the steps of a path, compared with the ensemble before pruning.
+
+    It has the rows and all members, and measures on first use. Copies and files of a
+    committee have a `KeptPath` in its place.
 
     Parameters
     ----------
@@ -108,7 +109,6 @@ class Assessment:
 
     def committee(self, step: int) -> Any:
         """Return the committee of a step of the path."""
-        self.check_rows()
         return self.assemble(self._path.weights[step], self._path.offset(step))
 
     def assemble(self, w: FloatArray, offset: FloatArray | float = 0.0) -> Any:
@@ -249,7 +249,7 @@ class Assessment:
         Out of bag they are errors of members that all vote; see `FilledVotes`. All sizes
         are evaluated on the same rows, so that they can be compared.
         """
-        if not self._has_rows or not self._has_folds:
+        if not self._has_folds:
             return None
         size, n_own = self._path.size, len(self._own_path)
         found = [self._errors_by_size(self.crossfit, size[:n_own])]
@@ -266,15 +266,29 @@ class Assessment:
 
     def clearly_better(self, steps: IntArray) -> BoolArray | None:
         """Return which steps have a clearly lower error than the last of them."""
-        if not self._has_rows or self.errors is None:
+        if not self._has_folds:
             return None
-        sizes = self._path.size[steps]
-        held = [self.crossfit.of_size(int(size)) for size in sizes]
-        losses = [one.row_losses(self.measure) for one in held if one is not None]
-        s = self.crossfit.by_size[min(self.crossfit.by_size)].row_weights
-        gaps = [paired_difference(loss, losses[-1], s) for loss in losses]
-        gap, gap_se = np.array(gaps).T
-        return np.asarray(gap < -CLEARLY * gap_se)
+        level = self.level[steps]
+        return self.better_than(level[-1])[level]
+
+    @property
+    def level(self) -> IntArray:
+        """Position in `crossfit.by_size` of each step but the first rounds."""
+        return self.crossfit.at_sizes(self._own_path.size)
+
+    def better_than(self, level: int) -> BoolArray:
+        """Return which sizes of the crossfit have a clearly lower error than one of them."""
+        losses, s = self._losses_by_size
+        gap, se = np.array(
+            [paired_difference(one, losses[level], s) for one in losses]
+        ).T
+        return np.asarray(gap < -CLEARLY * se)
+
+    @cached_property
+    def _losses_by_size(self) -> tuple[list[FloatArray], FloatArray | None]:
+        """Losses by row of each size of the crossfit, and the weights of the rows."""
+        held = list(self.crossfit.by_size.values())
+        return [one.row_losses(self.measure) for one in held], held[0].row_weights
 
     @cached_property
     def wins(self) -> BoolArray:
@@ -304,18 +318,14 @@ class Assessment:
         return gap < -_BEATS * se
 
     @cached_property
-    def n_bytes(self) -> FloatArray | None:
-        """Bytes of the members at each step; None in a copy that was made before."""
-        if not self._has_rows:
-            return None
+    def n_bytes(self) -> FloatArray:
+        """Bytes of the members at each step."""
         sizes = MemberBytes.of(self.data.roster.members)
         return np.array([sizes.total(members) for members in self._path.members])
 
     @cached_property
-    def seconds_per_row(self) -> FloatArray | None:
-        """Seconds that the members of each step take for a row; None like `n_bytes`."""
-        if not self._has_rows:
-            return None
+    def seconds_per_row(self) -> FloatArray:
+        """Seconds that the members of each step take for a row."""
         roster, _ = self.data.roster, self.data.votes
         if roster.staged_predictions is None:
             seconds = member_seconds(roster, roster.prepared(self.data.timed_rows))
@@ -325,13 +335,11 @@ class Assessment:
 
     def served_seconds(self, step: int, rows: int, runtime: str) -> float:
         """Return the seconds for a row of a step's committee, in calls of some rows."""
-        self.check_rows()
         X = self.data.timed_rows
         return served_seconds(self.committee(step), X, rows, runtime)
 
     def by(self, scoring: str) -> Assessment:
         """Return this assessment with another measure, from the same folds."""
-        self.check_rows()
         measure = measure_of(scoring, of_classes=self._of_classes)
         other = Assessment(self.data, self.combiner, measure)
         _ = self.crossfit, self.first, self._before  # which both then have
@@ -342,18 +350,18 @@ class Assessment:
 
     @property
     def members_by_number(self) -> dict[int, Member]:
-        """All members of the ensemble; none in a copy."""
-        return dict(enumerate(self.data.roster.members)) if self._has_rows else {}
+        """All members of the ensemble."""
+        return dict(enumerate(self.data.roster.members))
 
     @property
     def before(self) -> Any:
-        """The ensemble before pruning and its roster; None in a copy."""
-        return (self.data.ensemble, self.data.roster) if self._has_rows else None
+        """The ensemble before pruning and its roster."""
+        return self.data.ensemble, self.data.roster
 
     @property
     def available(self) -> BoolArray:
-        """Steps whose committee can be made."""
-        return np.full(len(self._path) if self._has_rows else 1, self._has_rows)
+        """True for all steps: every committee can be made."""
+        return np.ones(len(self._path), dtype=bool)
 
     def measured(self, name: str) -> Any:
         """Return an attribute that was measured before, None otherwise."""
@@ -366,17 +374,13 @@ class Assessment:
 
         None where there are no folds.
         """
-        if not self._has_rows or not self._has_folds:
-            return None
-        return self._held_out(w).calibration
+        return self._held_out(w).calibration if self._has_folds else None
 
-    def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores | None:
+    def held_out_rows(self, committee: Any) -> HeldOutResiduals | HeldOutScores:
         """Return residuals or scores of committees like this one, on held-out rows.
 
-        They are empty with too few rows for folds; None in a copy.
+        They are empty with too few rows for folds.
         """
-        if not self._has_rows:
-            return None
         if self._has_folds:
             held = self._held_out(committee.combiner_.weights_)
             return held.stored(committee.support_)
@@ -389,7 +393,6 @@ class Assessment:
 
     def summary(self, committee: Any) -> Summary:
         """Measure a committee of the path beside the ensemble."""
-        self.check_rows()
         _ = self.errors  # from the same folds: a file then has both
         w, data = committee.combiner_.weights_, self.data
         as_weighed = self._as_weighed(committee)
@@ -447,36 +450,9 @@ class Assessment:
             whole.n_jobs = self.data.template.n_jobs
         return seconds_per_row(whole.predict, self.data.timed_rows)
 
-    # --- copies ----------------------------------------------------------------------
-
-    def kept(self, committee: Any, whole: bool) -> Any:
+    def kept(self, committee: Any, whole: bool) -> KeptPath:
         """Return the path for a copy of a committee."""
-        return KeptPath.of(self, committee, whole) if self._has_rows else self
-
-    def bind(self, committee: Any) -> None:
-        """Do nothing: the members are here."""
-
-    @property
-    def _has_rows(self) -> bool:
-        """Whether rows and members are here: False in a copy."""
-        return "data" in self.__dict__
-
-    def check_rows(self) -> None:
-        """Raise ValueError in a copy."""
-        if not self._has_rows:
-            raise ValueError(
-                "Copies and files keep the numbers of the path only, and a summary that "
-                "was made before, but neither the members that were left out nor the "
-                "rows. Use the committee that prune() returned, or prune again."
-            )
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the measured numbers, without rows and members."""
-        return {name: self.__dict__[name] for name in _KEPT if name in self.__dict__}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the numbers."""
-        self.__dict__.update(state)
+        return KeptPath.of(self, committee, whole)
 
 
 def _is_own(combiner: Combiner, w: FloatArray) -> bool:

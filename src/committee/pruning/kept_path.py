@@ -14,7 +14,7 @@ from committee.calibration import Calibration
 from committee.losses import measure_of
 
 #: Attributes of a combiner that belong to the point that it has chosen.
-OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_", "inclusion_")
+OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_")
 #: Attributes of a committee that are computed on first use.
 _OF_ONE_COMMITTEE = ("_whole", "_summary", "_calibration", "_held_out_rows")
 
@@ -38,8 +38,8 @@ class KeptPath:
         Error, standard error and measure at each of the S steps; None without folds.
     n_bytes, seconds_per_row : array of shape (S,) or None
     level : int array
-        Number of the error of each step but the first rounds; steps of equal error share
-        one.
+        Position of the held-out error of each step but the first rounds: steps of about
+        the same size share one.
     better : bool array of shape (D, D)
         True if error i is clearly less than error j.
     wins : bool array
@@ -204,7 +204,10 @@ class KeptPath:
             live.errors,
             live.measured("n_bytes"),
             live.measured("seconds_per_row"),
-            *_comparisons(live, len(W) - committee.path_.n_first),
+            live.level,
+            np.transpose(
+                [live.better_than(j) for j in range(len(live.crossfit.by_size))]
+            ),
             live.wins,
             scale,
             calibrations,
@@ -247,16 +250,3 @@ def within(W: FloatArray, members: IntArray | None) -> BoolArray:
 def extra_members(W: FloatArray, support: IntArray) -> IntArray:
     """Return the members with a weight in W that are not in the support."""
     return np.setdiff1d(np.flatnonzero(W.any(axis=0)), support)
-
-
-def _comparisons(live: Any, S: int) -> tuple[IntArray, BoolArray]:
-    """Return the level (S,) of each step, and whether level i is clearly below j."""
-    if live.errors is None:
-        return np.zeros(S, dtype=np.intp), np.zeros((1, 1), dtype=bool)
-    error, se = np.array(live.errors[:2])[:, :S]
-    pairs = np.nan_to_num(np.column_stack([error, se]), nan=-1.0)
-    _, first, level = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    better = np.zeros((len(first), len(first)), dtype=bool)
-    for j, step in enumerate(first):
-        better[:, j] = live.clearly_better(np.append(first, step))[:-1]
-    return level.ravel(), better

@@ -156,7 +156,7 @@ def prune(
         return small
     return refine_trees(
         *(small, X, y),
-        oob=small.path_.assessment.data.votes.masked,  # type: ignore[union-attr]
+        oob=small.path_.assessment.data.votes.masked,
         max_members=max_members,
         sample_weight=sample_weight,
         calibration=calibration,

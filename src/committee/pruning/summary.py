@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,6 +25,9 @@ from committee._format import (
 from committee._typing import BoolArray
 from committee.held_out import HeldOutPredictions, compared
 from committee.losses import LOG_LOSS, Measure, mean_and_se
+
+#: Name, before, after and a note.
+Line = tuple[str, str, str, str]
 
 #: Confidence of the bound on the disagreement.
 CONFIDENCE = 0.95
@@ -209,25 +213,9 @@ class Summary:
         """Return the entries by name, as JSON takes them."""
         return asdict(self)
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
+    def rows(self) -> list[Line]:
         """Return the lines of the table: name, before, after and a note."""
-        costs = {
-            self.bytes_name: (self.bytes_before, self.bytes_after, byte_size),
-            "time for a row": (self.seconds_before, self.seconds_after, duration),
-        }
-        return [
-            self._members_row(),
-            *self._tree_rows(),
-            self._error_row(),
-            *self._plain_rows(),
-            *self._rival_row(),
-            *self._log_loss_row(),
-            *(
-                (name, shown(before), shown(after), percent(after / before))
-                for name, (before, after, shown) in costs.items()
-            ),
-            self._disagreement_row(),
-        ]
+        return [*self._size_lines(), *self._error_lines(), *self._cost_lines()]
 
     def __str__(self) -> str:
         """Return the table to decide by."""
@@ -236,53 +224,68 @@ class Summary:
         found = self.refinement
         return shown if found is None or len(found.path) < 2 else self._sizes(shown)
 
-    def _members_row(self) -> tuple[str, str, str, str]:
-        """Return the numbers of members, and say so where all were kept."""
+    def _size_lines(self) -> Iterator[Line]:
+        """Yield the numbers of members and, of refined trees, leaves and depth."""
         before, after = self.n_members_before, self.n_members_after
         note = "none left out" if after == before > 1 else ""
-        return "members", f"{before:,}", f"{after:,}", note
-
-    def _tree_rows(self) -> list[tuple[str, str, str, str]]:
-        """Return leaves and depth of refined trees."""
+        yield "members", f"{before:,}", f"{after:,}", note
         found = self.refinement
-        if found is None:
-            return []
-        pairs = {
-            "leaves": (found.leaves_before, found.leaves_after),
-            "deepest tree": (found.depth_before, found.depth_after),
-        }
-        return [
-            (name, f"{before:,}", f"{after:,}", percent(after / before))
-            for name, (before, after) in pairs.items()
-        ]
+        if found is not None:
+            for name, before, after in (
+                ("leaves", found.leaves_before, found.leaves_after),
+                ("deepest tree", found.depth_before, found.depth_after),
+            ):
+                yield name, f"{before:,}", f"{after:,}", percent(after / before)
 
-    def _plain_rows(self) -> list[tuple[str, str, str, str]]:
-        """Return the errors of as many trees without and with refining."""
-        found = self.refinement
-        if found is None:
-            return []
-        errors = (found.error_plain, found.error_refined)
-        plain, refined = (error_text(self.measure, error) for error in errors)
+    def _error_lines(self) -> Iterator[Line]:
+        """Yield the errors, of what else could be kept as well, and the log-loss."""
+        measure = self.measure
+        before, after = self.error_before, self.error_after
+        yield _compared(measure, before, after, self.difference, self.difference_se)
+        if self.refinement is not None:
+            yield from self._plain_lines(self.refinement)
+        if self.rival is not None:
+            name, note = self._rival_text(self.rival)
+            yield name, "", error_text(measure, self.rival.error), note
+        log_loss = (
+            self.log_loss_before,
+            self.log_loss_after,
+            self.log_loss_difference,
+            self.log_loss_difference_se,
+        )
+        if None not in log_loss and measure != "log-loss":
+            yield _compared("log-loss", *log_loss)
+
+    def _plain_lines(self, found: Refinement) -> Iterator[Line]:
+        """Yield the errors of as many trees without and with refining."""
         stay = found.ridge == float("inf")
         note = "the trees stay as they were: refined they were worse" if stay else ""
-        return [
-            ("  as many, unrefined", "", plain, note),
-            ("  as many, refined", "", refined, "" if stay else "taken"),
-        ]
+        plain = error_text(self.measure, found.error_plain)
+        refined = error_text(self.measure, found.error_refined)
+        yield "  as many, unrefined", "", plain, note
+        yield "  as many, refined", "", refined, "" if stay else "taken"
 
-    def _rival_row(self) -> list[tuple[str, str, str, str]]:
-        """Return the error of the first rounds, or of the choice of rounds."""
-        rival = self.rival
-        if rival is None:
-            return []
-        error = error_text(self.measure, rival.error)
+    def _rival_text(self, rival: Rival) -> tuple[str, str]:
+        """Return the name of the rival, and a note that compares it."""
         if rival.is_first:
-            name = f"  the first {count(rival.n_members, 'round')}"
-            return [(name, "", error, "clearly worse")]
+            return f"  the first {count(rival.n_members, 'round')}", "clearly worse"
         n, of = self.n_members_after, self.n_members_before
         kept = f"stopped early at {count(n, 'round')}" if n < of else "all rounds stay"
         name = f"  {count(rival.n_members, 'chosen round')}"
-        return [(name, "", error, f"not clearly better: {kept}")]
+        return name, f"not clearly better: {kept}"
+
+    def _cost_lines(self) -> Iterator[Line]:
+        """Yield bytes, time, and how many rows get another answer."""
+        for name, before, after, shown in (
+            (self.bytes_name, self.bytes_before, self.bytes_after, byte_size),
+            ("time for a row", self.seconds_before, self.seconds_after, duration),
+        ):
+            yield name, shown(before), shown(after), percent(after / before)
+        name, of = "other class", "of the rows"
+        if not self.is_classifier:
+            name, of = "other number", "of the rows, by more than the RMSE before"
+        upper = f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}"
+        yield name, "", percent(self.disagreement), f"{of}; {upper}"
 
     def _sizes(self, shown: str) -> str:
         """Return the table with the sizes that were tried below it."""
@@ -326,43 +329,6 @@ class Summary:
             )
         return text_table(rows, "<><")
 
-    def _disagreement_row(self) -> tuple[str, str, str, str]:
-        """Return how many rows get another answer, and how many it may be."""
-        name, of = "other class", "of the rows"
-        if not self.is_classifier:
-            name, of = "other number", "of the rows, by more than the RMSE before"
-        upper = f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}"
-        return name, "", percent(self.disagreement), f"{of}; {upper}"
-
-    def _error_row(self) -> tuple[str, str, str, str]:
-        return (
-            self.measure,
-            error_text(self.measure, self.error_before),
-            error_text(self.measure, self.error_after),
-            change_text(self.measure, self.difference, self.difference_se),
-        )
-
-    def _log_loss_row(self) -> list[tuple[str, str, str, str]]:
-        """Return a line about the probabilities, unless the errors are about them."""
-        numbers = (
-            self.log_loss_before,
-            self.log_loss_after,
-            self.log_loss_difference,
-            self.log_loss_difference_se,
-        )
-        known = [number for number in numbers if number is not None]
-        if len(known) < len(numbers) or self.measure == "log-loss":
-            return []
-        before, after, gap, se = known
-        return [
-            (
-                "log-loss",
-                error_text("log-loss", before),
-                error_text("log-loss", after),
-                change_text("log-loss", gap, se),
-            )
-        ]
-
     def _kept(self) -> str:
         """Return a line with the names of the members, if they have some."""
         if self.names_after is None:
@@ -388,6 +354,16 @@ class Summary:
             f"Errors to expect on fresh rows, if no member was trained on these {rows}: "
             "each\nwas predicted by members that were chosen without it."
         )
+
+
+def _compared(measure: str, before: Any, after: Any, gap: Any, se: Any) -> Line:
+    """Return the line of an error before and after, and their difference."""
+    return (
+        measure,
+        error_text(measure, before),
+        error_text(measure, after),
+        change_text(measure, gap, se),
+    )
 
 
 def disagreement(differs: BoolArray) -> tuple[float, float]:
