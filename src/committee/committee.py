@@ -44,8 +44,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         How members are made; None is `Bagging(100)`.
     combiner : combiner, str or None, default="auto"
         How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md` lists
-        the names. None uses the weights of the generator: those of AdaBoost, or equal
-        ones. "auto" weighs a `Pool`, by `LogPool()`, or `RidgeWeights()` for
+        the names. None uses the weights of the generator: AdaBoost has weights, other
+        members are equal. "auto" weighs a `Pool`, by `LogPool()`, or `RidgeWeights()` for
         regression; it is `EPPruner()` with `stop`, and None otherwise.
     gate : gate, default=None
         Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows
@@ -91,8 +91,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     member_names_ : list of str
         Names given in a `Pool` or to `prune`, or number and class.
     weights_ : array of shape (M,)
-        Weight of each of `members_`, as the sum uses them: those of a log pool or of EP
-        need not sum to one. `combiner_.weights_` has the weights of all.
+        Weight of each of `members_`, as the sum uses them. The weights of log pools and
+        of EP need not sum to one. `combiner_.weights_` has the weights of all.
     n_members_ : int
     support_ : array of shape (M,)
         Numbers of `members_` among all that were trained.
@@ -236,7 +236,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
 
     @property
     def offsets_(self) -> FloatArray | None:
-        """What a log pool adds to the weighted sums, (K,), in units of `weights_`."""
+        """Offsets of a log pool, (K,), in units of `weights_`; None for other combiners."""
         offset = self._fitted_roster().offset
         return None if np.ndim(offset) == 0 else np.asarray(offset)
 
@@ -264,7 +264,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
             return softmax_probabilities(scores)
         if link == "mean" or self.combiner_ is None:
             return as_probabilities(scores)
-        # The weights of a pruned committee are shares of those of its combiner.
+        # The combiner's weights, scaled to sum one, are the weights of a pruned committee.
         unit = share_unit(self.combiner_.weights_) if link == "slope" else 1.0
         return self.combiner_.probabilities(unit * scores)
 
@@ -343,7 +343,7 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
 
     @property
     def intercept_(self) -> float:
-        """What is added to the weighted sum of the members."""
+        """Intercept of the combiner, which is added to the weighted sum."""
         return float(self._fitted_roster().offset)
 
     @fit_context(prefer_skip_nested_validation=False)

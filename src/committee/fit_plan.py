@@ -15,7 +15,7 @@ from committee.members.dask_training import check_generator
 
 @dataclass(frozen=True)
 class FitPlan:
-    """What `fit` does with trained members; nothing is "auto" any more.
+    """Options of `fit` with "auto" resolved.
 
     Attributes
     ----------

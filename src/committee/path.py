@@ -191,7 +191,7 @@ class Path:
         of one size, the one of least own error is returned.
 
         `prune` returns the combiner's own choice, by its rule, which usually has fewer
-        members (for example those of least leave-one-out error). Without limits this
+        members (for example the committee of least leave-one-out error). Without limits this
         method returns the largest size instead, unless a smaller one is clearly better.
 
         On the path of a booster the first t rounds of least error within the limits are
@@ -409,7 +409,7 @@ class Path:
         return int(steps[np.flatnonzero(near)[0]] if within_se > 0 else steps[best])
 
     def _of_choice(self, fits: Any, within_se: float, own: bool) -> int:
-        """Return the step to take, of those of the combiner that keep to the limits."""
+        """Return the step to take of the combiner's steps that keep to the limits."""
         loo = self.own_error_se[: len(self) - self.n_first]
         by_loo = own and not np.isnan(loo).any()
         order = self._one_for_each_size(fits)

@@ -112,7 +112,7 @@ def grow(
     Returns
     -------
     generation : Generation
-        The members trained so far, at most those of `generator`.
+        The members trained so far, at most as many as `generator` has.
     combiner : Combiner
         Fitted on all of them.
     """

@@ -114,7 +114,7 @@ def fit_probit(
         M-step:  min 1/2 w'(S'S + diag alpha) w - w'S'z,   w >= 0
 
     S (N, M) holds the signed rows y_n F_n, 0 for an abstention; sample_weight (N,) are
-    powers of the terms. Starts are those of `fit_gaussian`; a multiple of equal votes is
+    powers of the terms. Starts as in `fit_gaussian`; a multiple of equal votes is
     at most one, the standard deviation of the latent noise, where no row is wrong.
     """
     S, scale = signed_scale(S)

@@ -286,7 +286,7 @@ def split_r_hat(draws: ArrayLike) -> FloatArray:
         R = sqrt( ((n - 1) / n W + B / n) / W ),    the larger of two
 
     W is the mean variance within the half chains and B / n the variance between
-    their means, once for the normal scores of the draws and once for those of their
+    their means, once for the normal scores of the draws and once for the scores of their
     distance from the median, which finds chains that differ in scale only. draws
     (chains, n, ...) with n >= 4; 1 for draws that never move.
     """

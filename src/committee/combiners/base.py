@@ -139,7 +139,7 @@ class Combiner(ABC, BaseEstimator):
 
     @property
     def pool_(self) -> str:
-        """What is weighed: "votes", or "log" of logarithms."""
+        """Return "votes" where F is weighed, "log" where its logarithms are."""
         return "votes" if self.floor_ is None else "log"
 
     def check_chunks(self, n_classes: int | None) -> None:
@@ -168,7 +168,7 @@ class Combiner(ABC, BaseEstimator):
 
     @property
     def offset(self) -> FloatArray | float:
-        """What is added to the weighted sums: `offsets_` or `intercept_`."""
+        """Offset of the weighted sums: `offsets_` or `intercept_`."""
         return self.intercept_ if self.offsets_ is None else self.offsets_
 
     @property

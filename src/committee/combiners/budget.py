@@ -25,9 +25,9 @@ class BudgetPruner(Combiner):
         while sum_{m in S} c_m > B:   S <- S without argmin_{m in S} (L_m - L) / c_m
 
     L is the log-loss, or the mean squared error, of the weights that the combiner learns on
-    the members S. L_m is that of the same weights without member m, the others scaled to
-    the same sum. So a member leaves that is worth little for what it costs, and the
-    combiner is fitted again after every removal.
+    the members S. L_m is the loss of the same weights without member m, the others scaled to
+    the same sum. The member that is worth least for its cost is removed, and the combiner
+    is fitted again.
 
     Parameters
     ----------

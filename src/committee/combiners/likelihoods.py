@@ -1,7 +1,7 @@
 """F and y as a likelihood of the weights: rows of a probit, or moments of a Gaussian.
 
-Where a member has no vote nothing counts: in votes an abstention is 0, in
-moments a pair of members is compared on the rows that both left out.
+In votes an abstention is 0; in moments a pair of members is compared on the rows that both
+left out.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def gaussian_moments(
 ) -> tuple[Moments, float, TargetRows | None]:
     """Return the moments of a regression, the unit of its errors, and its rows.
 
-    There are no rows to leave out where members abstain, or where y hardly varies
+    The rows are None where members abstain, or where y hardly varies
     beside its mean: the moments then describe weights that sum to one.
     """
     if votes.masked or offset_dominates(votes):

@@ -39,7 +39,7 @@ from committee.votes import Votes, in_squared_units
 _R_HAT = 1.05
 # Every committee of the path gets a tenth of the draws of the chosen one: the error of
 # a mean over hundreds of draws is far below the standard error over rows.
-_JUDGING, _WARMING = 10, 4
+_FEWER, _LESS_WARMUP = 10, 4
 
 
 class MCMCPruner(Combiner):
@@ -205,13 +205,13 @@ class MCMCPruner(Combiner):
         most = self.max_members or len(rows.unit)
         path: tuple[PathStep, ...] = self.ep_.path_.steps
         steps = [step for step in path if step.size <= most]
-        scores = [self._draw(rows, step, seed, judging=True)[1] for step in steps]
+        scores = [self._draw(rows, step, seed, rough=True)[1] for step in steps]
         self.path_loo_ = np.array([score.error for score in scores])
-        judged = [
+        rated = [
             replace(step, loo_error=score.error, loo_se=score.standard_error)
             for step, score in zip(steps, scores, strict=True)
         ]
-        return steps[judged.index(preferred(judged, cast(Rule, self.rule)))]
+        return steps[rated.index(preferred(rated, cast(Rule, self.rule)))]
 
     def _draw(
         self,
@@ -219,15 +219,15 @@ class MCMCPruner(Combiner):
         step: PathStep,
         seed: int,
         *,
-        judging: bool = False,
+        rough: bool = False,
     ) -> tuple[FloatArray, LooScore]:
-        """Return draws of the active weights and their scores; few for judging.
+        """Return draws of the active weights and their scores; few draws if `rough`.
 
         The random numbers belong to ranks, so that the order of F does not matter.
         """
         n_samples, n_warmup = self.n_samples, self.n_warmup
-        if judging:
-            n_samples, n_warmup = max(4, n_samples // _JUDGING), n_warmup // _WARMING
+        if rough:
+            n_samples, n_warmup = max(4, n_samples // _FEWER), n_warmup // _LESS_WARMUP
         rank = np.argsort(-step.weights[step.active], kind="stable")
         members = step.active[rank]
         draws = rows.sample(

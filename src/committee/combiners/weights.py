@@ -287,8 +287,8 @@ class LPBoostWeights(Combiner):
     The dual is solved by HiGHS, whose time grows with the rows. Beyond 2,000, rows
     far above rho are left out and rows far below have their multiplier fixed at its
     bound; those that end on the other side come in until there are none, and so do
-    wrong classes as they become the worst of their row. The solution is that of all
-    rows and classes.
+    wrong classes as they become the worst of their row. This is the solution for
+    all rows and classes.
 
     Parameters
     ----------

@@ -46,12 +46,12 @@ class FirstRounds(Combiner):
     def _weigh(self, votes: Votes) -> FloatArray:
         M, start = votes.n_members, np.asarray(self.start)
         sizes = np.array(sizes_up_to(M))
-        judged = _log_loss if start.ndim else _squared_error
+        loss_of = _log_loss if start.ndim else _squared_error
         total: Any = 0.0
         found = []
         for before, t in pairwise([0, *sizes]):
             total = total + (votes.F[:, before:t] - start).sum(axis=1)
-            found.append(judged(total / M, start, votes))
+            found.append(loss_of(total / M, start, votes))
         c, error, se = np.array(found).T
         weights = (c / M)[:, None] * (np.arange(M) < sizes[:, None])
         left = 1.0 - c * sizes / M

@@ -201,10 +201,10 @@ def note_on_perfect_members(
 
 
 def check_recorded_oob(roster: Roster, votes: Votes) -> None:
-    """Refuse rows whose out-of-bag predictions differ from those of the ensemble.
+    """Raise ValueError if the ensemble recorded other out-of-bag predictions.
 
     With other rows, or another order, the mask of out-of-bag rows is wrong and pruning
-    would fail silently.
+    would choose the wrong members.
     """
     if votes.held_out is None or roster.oob_prediction is None:
         return

@@ -37,7 +37,7 @@ _MOST_NAMES = 10
 
 @dataclass(frozen=True)
 class RefinedSize:
-    """One committee on the way, and its error beside that of the whole ensemble.
+    """One of the sizes that were tried, compared with the whole ensemble.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class RefinedSize:
 
 @dataclass(frozen=True)
 class Refinement:
-    """How trees were refined, and what it changed.
+    """Sizes and settings of refined trees, before and after.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Refinement:
 
 @dataclass(frozen=True)
 class Rival:
-    """What else could be kept of a booster: its first rounds, or a choice of rounds.
+    """The alternative for a booster: its first rounds, or a choice of rounds.
 
     Attributes
     ----------
@@ -131,10 +131,10 @@ class Summary:
     n_rows : int
     n_members_before, n_members_after : int
     error_before, error_after : float
-        On the rows that were given to `prune`, both measured alike: each row is judged
+        On the rows that were given to `prune`, both measured alike: each row is predicted
         by members that were chosen and weighed without it, in five folds (two above
         10,000 rows). Out of bag, votes of members that have seen a row are filled
-        with the mean and the spread of the others', so that the error is that of
+        with the mean and the spread of the others', so that the error is the one of
         members that all vote, as they do on fresh rows.
     error_after_se : float or None
         Standard error of `error_after`.
