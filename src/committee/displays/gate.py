@@ -135,30 +135,24 @@ class GateDisplay(Display):
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw a cloud for each member that has the largest weight in some row."""
         style = {"s": 14, "linewidths": 0, "rasterized": len(self.points) > 5000}
-        share = self.usage.answers
-        for m, colour in zip(self.order, _COLOURS, strict=False):
-            self._cloud(ax, self.winner == m, colour, m, {**style, **kwargs})
-        rest = np.isin(self.winner, self.order[len(_COLOURS) :])
-        if rest.any():
-            options = {**style, **kwargs}
-            label = f"others, {share[self.order[len(_COLOURS) :]].sum():.0%}"
-            ax.scatter(*self.points[rest].T, color=GREY, label=label, **options)
+        n, share = len(_COLOURS), self.usage.answers
+        clouds = [
+            ([m], colour, literal(self.names[m]))
+            for m, colour in zip(self.order, _COLOURS, strict=False)
+        ]
+        for members, colour, name in [*clouds, (self.order[n:], GREY, "others")]:
+            rows = np.isin(self.winner, members)
+            if rows.any():
+                label = f"{name}, {share[members].sum():.0%}"
+                alpha = 0.25 + 0.75 * self.weight[rows]
+                options = {"alpha": alpha, "label": label, **style, **kwargs}
+                ax.scatter(*self.points[rows].T, color=colour, **options)
         ax.set(xlabel=literal(self.labels[0]), ylabel=literal(self.labels[1]))
         title = (
             f"member with the largest weight (entropy {self.usage.entropy:.2f} of 1)"
         )
         ax.set_title(title, fontsize="medium")
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
-
-    def _cloud(
-        self, ax: Any, rows: Any, colour: str, member: int, style: dict[str, Any]
-    ) -> None:
-        """Draw the rows in which one member has the largest weight."""
-        if not rows.any():
-            return
-        label = f"{literal(self.names[member])}, {self.usage.answers[member]:.0%}"
-        style = {"alpha": 0.25 + 0.75 * self.weight[rows], **style}
-        ax.scatter(*self.points[rows].T, color=colour, label=label, **style)
 
 
 def _is_telling(values: Any) -> bool:
