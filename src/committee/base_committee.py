@@ -56,17 +56,21 @@ from committee.weighing import grow, weigh
 #: Attributes that a copy does not keep: a rebuilt booster, rows, marks.
 _NOT_COPIED = ("_whole", "_refined", WHOLE_PATH)
 #: Attributes that depend on the weights, which a gate replaces.
-_OF_WEIGHTS = (
-    *("path_", "_summary", "_refined", "_whole", "_held_out_rows", "_calibration"),
-    *("held_out_error_", "held_out_error_name_"),
-)
+_OF_WEIGHTS = [
+    "path_",
+    "_summary",
+    "_refined",
+    "_whole",
+    "_held_out_rows",
+    "_calibration",
+    "held_out_error_",
+    "held_out_error_name_",
+]
 #: Fitted attributes, besides those of scikit-learn.
-_FITTED = (
-    *("roster_", "combiner_", "held_out_", "support_", "path_", "gate_"),
-    *("held_out_error_", "held_out_error_name_"),
-    *("_whole", "_summary", "_refined", "_calibration"),
-    *("_digest", "_held_out_rows", "refined_"),
-)
+_FITTED = [
+    *_OF_WEIGHTS,
+    *["roster_", "combiner_", "held_out_", "support_", "gate_", "_digest", "refined_"],
+]
 
 
 class BaseCommittee(BaseEstimator):

@@ -23,30 +23,20 @@ class FitPlan:
     calibration : {"slope", "vector"} or None
     asked : str or None
         The argument that needs held-out rows, such as "uncertainty=True".
-    gated : bool
-        Whether a gate is fitted.
-    learns : bool
-        Whether the combiner needs predictions.
     measures : bool
         Whether held-out rows are predicted, for calibration, errors and uncertainty.
+    needs_F : bool
+        Whether predictions are needed even if the combiner learns nothing.
+    needs_rows : bool
+        Whether members are weighed, gated or measured by their predictions.
     """
 
     combiner: Any
     calibration: str | None
     asked: str | None
-    gated: bool
-    learns: bool
     measures: bool
-
-    @property
-    def needs_F(self) -> bool:
-        """Whether predictions are needed even if the combiner learns nothing."""
-        return self.gated or self.measures
-
-    @property
-    def needs_rows(self) -> bool:
-        """Whether members are weighed, gated or measured by their predictions."""
-        return self.learns or self.needs_F
+    needs_F: bool
+    needs_rows: bool
 
 
 def plan_of(committee: Any, *, in_memory: bool = True) -> FitPlan:
@@ -60,13 +50,14 @@ def plan_of(committee: Any, *, in_memory: bool = True) -> FitPlan:
     cheap = in_memory and not gated and _is_cheap(committee, combiner, learns)
     if calibration == "auto":
         calibration = "slope" if cheap else None
+    measures = asked is not None or calibration is not None or (cheap and learns)
     return FitPlan(
         _chosen(committee),
         calibration,
         asked,
-        gated,
-        learns,
-        measures=asked is not None or calibration is not None or (cheap and learns),
+        measures,
+        needs_F=gated or measures,
+        needs_rows=learns or gated or measures,
     )
 
 

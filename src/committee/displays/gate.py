@@ -136,11 +136,12 @@ class GateDisplay(Display):
         """Draw a cloud for each member that has the largest weight in some row."""
         style = {"s": 14, "linewidths": 0, "rasterized": len(self.points) > 5000}
         n, share = len(_COLOURS), self.usage.answers
-        clouds = [
+        clouds: list[tuple[Any, str, str]] = [
             ([m], colour, literal(self.names[m]))
             for m, colour in zip(self.order, _COLOURS, strict=False)
         ]
-        for members, colour, name in [*clouds, (self.order[n:], GREY, "others")]:
+        clouds.append((self.order[n:], GREY, "others"))
+        for members, colour, name in clouds:
             rows = np.isin(self.winner, members)
             if rows.any():
                 label = f"{name}, {share[members].sum():.0%}"
