@@ -382,38 +382,35 @@ def _errors(
         return
     name, _ = split_measure(path.measure)
     measure = _MEASURES.get(name, Measure(name))
-    if measure.losses is not None:
-        ones = np.ones(len(y)) if s is None else s
-        for p in _predicted(path, steps, F, members):
-            yield mean_and_se(measure.losses(p, y, ones), s)[0]
-        return
-    for step, sums in zip(steps, _outputs(F, W), strict=True):
-        output = sums + path.offset(step)
-        if output.ndim > 1 and "squared" in path.measure:
+    if measure.losses is not None and F.ndim == 3:
+        outputs = _probabilities(path, steps, F, members)
+    else:
+        sums = zip(steps, _outputs(F, W), strict=True)
+        outputs = (found + path.offset(step) for step, found in sums)
+    for output in outputs:
+        if measure.losses is not None:
+            losses = measure.losses(output, y, np.ones(len(y)) if s is None else s)
+        elif output.ndim > 1 and "squared" in path.measure:
             losses = ((output - np.eye(output.shape[1])[y]) ** 2).sum(axis=1)
         else:
             losses = error_losses(decided(output), y)
         yield measure.shown(mean_and_se(losses, s)[0], 0.0)[0]
 
 
-def _predicted(
+def _probabilities(
     path: Path, steps: IntArray, F: FloatArray, members: IntArray
 ) -> Iterator[FloatArray]:
-    """Yield probabilities, or numbers, of the committees of some steps."""
+    """Yield the probabilities of the committees of some steps, NaN without a committee."""
     available = path.available
     for step in steps:
-        if F.ndim == 2:
-            at = np.flatnonzero(path.weights[step, members])
-            w = path.weights[step, members[at]]
-            yield weighted_sum(F[:, at], w) + path.offset(step)
-        elif available[step]:
-            # The committee itself turns sums into probabilities.
-            made = path.assessment.committee(step)
-            at = np.searchsorted(members, made.support_)
-            sums = weighted_sum(F[:, at], made.weights_)
-            yield made._probabilities(sums + made.roster_.offset)
-        else:
+        if not available[step]:
             yield np.full((len(F), F.shape[2]), np.nan)
+            continue
+        # The committee itself turns sums into probabilities.
+        made = path.assessment.committee(step)
+        at = np.searchsorted(members, made.support_)
+        sums = weighted_sum(F[:, at], made.weights_)
+        yield made._probabilities(sums + made.roster_.offset)
 
 
 def _outputs(F: FloatArray, W: FloatArray) -> Iterator[FloatArray]:
