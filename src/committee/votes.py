@@ -164,23 +164,18 @@ class Votes:
         return function(self, *args)
 
     def kept(
-        self,
-        rows: Callable[[Votes], _Rows],
-        memory: Callable[[_Rows], _Kept],
-        chunked: Callable[[Chunks], _Kept],
-    ) -> _Kept:
-        """Return rows for many passes: memory(rows(votes)), or chunked(chunks of them).
+        self, rows: Callable[[Votes], _Rows], chunked: Callable[[Chunks], _Kept]
+    ) -> _Rows | _Kept:
+        """Return rows(votes) for many passes, or chunked(chunks of them).
 
         Parameters
         ----------
         rows : callable
             Makes the rows from `Votes`, here or in each chunk.
-        memory : callable
-            Takes the rows; called here.
         chunked : callable
             Takes `Chunks` of the rows; called by `ChunkedVotes`.
         """
-        return memory(rows(self))
+        return rows(self)
 
     @cached_property
     def filled(self) -> FilledVotes:
@@ -260,7 +255,7 @@ class ChunkedVotes(Votes):
         known.update(n_members=len(members), masked=masked, numbers=members)
         return ChunkedVotes(**known)
 
-    def kept(self, rows: Any, memory: Any, chunked: Any) -> Any:
+    def kept(self, rows: Any, chunked: Any) -> Any:
         """Return chunked(chunks of rows), for many passes."""
         return chunked(self.chunks.map(rows))
 

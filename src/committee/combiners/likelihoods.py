@@ -12,10 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
 from committee.combiners.log_pool import in_logarithms
-from committee.distributed import Chunks
 from committee.ep import (
     ChunkedProbitRows,
     ChunkedTargets,
@@ -25,7 +23,6 @@ from committee.ep import (
     TargetRows,
     Targets,
     error_moments,
-    row_moments,
 )
 from committee.ep.arrays import compact, row_blocks, signed_scale
 from committee.votes import Largest, Sums, Votes, weight_and_rows
@@ -73,21 +70,15 @@ def vote_rows(votes: Votes, floor: float | None = None) -> tuple[SweptRows, Floa
 
     With a floor F is replaced by log clip(F, floor, 1): S is the log-odds.
     """
-    return votes.kept(partial(_votes, floor=floor), _memory_votes, _chunked_votes)
+    rows = votes.kept(partial(_votes, floor=floor), ChunkedProbitRows)
+    if isinstance(rows, ChunkedProbitRows):
+        return rows, rows.unit
+    S, scale = signed_scale(compact(rows.S))
+    return ProbitRows(S, rows.weight, rows.group), 1.0 / scale
 
 
 def _votes(votes: Votes, floor: float | None) -> ProbitRows:
     return signed_rows(in_logarithms(votes, floor))
-
-
-def _memory_votes(votes: ProbitRows) -> tuple[SweptRows, FloatArray]:
-    S, scale = signed_scale(compact(votes.S))
-    return ProbitRows(S, votes.weight, votes.group), 1.0 / scale
-
-
-def _chunked_votes(chunks: Chunks) -> tuple[SweptRows, FloatArray]:
-    votes = ChunkedProbitRows(chunks)
-    return votes, votes.unit
 
 
 def gaussian_moments(
@@ -100,18 +91,8 @@ def gaussian_moments(
     """
     if votes.masked or offset_dominates(votes):
         return *held_out_moments(votes), None
-    moments, rows = votes.kept(centred_rows, _memory_targets, _chunked_targets)
-    return moments, 1.0, rows
-
-
-def _memory_targets(rows: Targets) -> tuple[Moments, TargetRows]:
-    with one_thread():
-        return row_moments(rows.F, rows.y, rows.weight), rows
-
-
-def _chunked_targets(chunks: Chunks) -> tuple[Moments, TargetRows]:
-    rows = ChunkedTargets(chunks)
-    return rows.moments(), rows
+    rows = votes.kept(centred_rows, ChunkedTargets)
+    return rows.moments(), 1.0, rows
 
 
 @dataclass(frozen=True, eq=False)

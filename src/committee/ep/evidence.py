@@ -15,7 +15,7 @@ from committee._parallel import one_thread
 from committee._typing import FloatArray
 from committee.ep.chunked_rows import TargetRows
 from committee.ep.evidence_loop import run
-from committee.ep.gaussian_rows import Moments, checked_targets, row_moments
+from committee.ep.gaussian_rows import Moments, checked_targets
 from committee.ep.likelihood import GaussianLikelihood, ProbitLikelihood
 from committee.ep.loo import Loss
 from committee.ep.probit_rows import checked_votes
@@ -126,9 +126,7 @@ def regression_path(
     array([0, 1])
     """
     rows = checked_targets(F, y, sample_weight, loss)
-    with one_thread():
-        moments = row_moments(rows.F, rows.y, rows.weight)
-    return moments_path(moments, rows=rows, noise=noise, **options)
+    return moments_path(rows.moments(), rows=rows, noise=noise, **options)
 
 
 def moments_path(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from committee._parallel import one_thread
 from committee._typing import FloatArray, IntArray
 from committee._validation import (
     check_predictions,
@@ -162,6 +163,11 @@ class Targets:
     y: FloatArray
     weight: FloatArray | None = None
     loss: Loss | None = None
+
+    def moments(self) -> Moments:
+        """Return F'F, F'y and y'y, see `row_moments`."""
+        with one_thread():
+            return row_moments(self.F, self.y, self.weight)
 
     def loo(
         self, active: IntArray, q: Normal, noise: float, units: Units

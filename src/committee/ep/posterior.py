@@ -14,7 +14,7 @@ from committee.ep.arrays import (
     in_units,
     inner_precision,
 )
-from committee.ep.gaussian_rows import checked_targets, row_moments
+from committee.ep.gaussian_rows import checked_targets
 from committee.ep.likelihood import GaussianLikelihood, Likelihood, ProbitLikelihood
 from committee.ep.loo import LeaveOneOut, LooScore
 from committee.ep.probit_rows import Messages, RowSites, checked_votes
@@ -267,7 +267,7 @@ def regression_posterior(
     rows = checked_targets(F, y, sample_weight)
     settings = Settings(truncated, tol, 1, max_iter)
     with one_thread():
-        moments = row_moments(rows.F, rows.y, rows.weight)
+        moments = rows.moments()
         unit, all_members = moments.unit, np.arange(len(moments.g))
         precision = inner_precision(alpha, unit)
         scale = np.array([1.0 / moments.y_scale])
