@@ -82,7 +82,7 @@ def _show(title: str, pools: Results) -> None:
             ratios = [_ratio(pool, line, measure) for pool in pools.values()]
             signs = {name: _sign(pool, line, measure) for name, pool in pools.items()}
             counts = [list(signs.values()).count(sign) for sign in (-1, 0, 1)]
-            cells += [_mean(ratios), "/".join(map(str, counts))]
+            cells += [mean_ratio(ratios), "/".join(map(str, counts))]
             losing = [
                 f"{name} {_ratio(pools[name], line, measure):.3f}"
                 for name, sign in signs.items()
@@ -115,7 +115,8 @@ def _sign(pool: dict[str, Line], line: str, measure: str) -> int:
     return int(np.sign(gap)) if abs(gap) > 2 * se else 0
 
 
-def _mean(ratios: list[float]) -> str:
+def mean_ratio(ratios: list[float]) -> str:
+    """Return the geometric mean and its standard error."""
     logs = np.log(ratios)
     se = logs.std(ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else np.nan
     return f"{np.exp(logs.mean()):.3f} ± {se:.3f}"

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks._arena_pools import CLASSES, NUMBERS, ArenaPool, arena_pools
 from benchmarks._timing import show
+from benchmarks.arena import mean_ratio
 from committee import BudgetPruner, EPPruner, GreedyPruner
 from committee.combiners import Combiner
 from committee.losses import log_losses
@@ -38,15 +39,11 @@ def main(argv: list[str]) -> None:
         print(name, flush=True)
     n = len(next(iter(found.values())))
     rows = [
-        [line, *(_mean([np.log(ratio[s]) for ratio in ratios]) for s in SHARES)]
+        [line, *(mean_ratio([ratio[s] for ratio in ratios]) for s in SHARES)]
         for line, ratios in found.items()
     ]
     columns = ["line", *(f"{share:.0%} of the seconds" for share in SHARES)]
     show(f"budgets: loss relative to greedy from all models, {n} pools", columns, rows)
-
-
-def _mean(logs: list[float]) -> str:
-    return f"{np.exp(np.mean(logs)):.3f} ± {np.std(logs) / np.sqrt(len(logs)):.3f}"
 
 
 def _ratios(pool: ArenaPool) -> dict[str, dict[float, float]]:

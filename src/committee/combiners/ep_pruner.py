@@ -449,6 +449,9 @@ class ARDPruner(EvidencePruner):
     The evidence sequence of `EPPruner` without the truncation at zero: a relevance
     vector machine on F (Tipping and Faul, 2003). Chen, Tino and Yao compare with it.
 
+    Weights below zero need rows: on 27 generated pools of 60 rows its log-loss was 1.02
+    of the log-loss of greedy selection, and 1.58 at worst; with `EPPruner` .98 and 1.10.
+
     Parameters
     ----------
     max_members : int, optional

@@ -283,11 +283,13 @@ def shrink_predictor(
         )
     y = known.y.astype(np.intp if known.classes is not None else np.float64)
     votes = Votes(known.F, y, known.held_out, None)
-    before, costs_before = predictor.model_best, _costs(predictor)
-    found, n_before = _of_model(predictor, before, votes), len(known.names)
+    best, costs_before = predictor.model_best, _costs(predictor)
+    before = predictor_predictions(predictor, models=[best]).F[:, 0]
     # The limits are checked by this fit, before anything is deleted.
     fitted = pruner.fit(known.F, y, held_out=known.held_out)
-    as_weighed = _of_combiner(fitted, votes)
+    output = fitted.combine(known.F)
+    p = output if votes.n_classes is None else fitted.probabilities(output)
+    as_weighed = _predicted(votes, p)
     after = CrossFit(pruner, votes).own
     name = add_committee(predictor, pruner, models=known.names, name_suffix="_small")
     predictor.set_model_best(name, save_trainer=True)
@@ -298,8 +300,10 @@ def shrink_predictor(
     measure = measure_of(None, of_classes=known.classes is not None)
     n_bytes, seconds = zip(costs_before, _costs(predictor), strict=True)
     return Summary(
-        **compared_errors(found, after or as_weighed, as_weighed, measure),
-        n_members_before=n_before,
+        **compared_errors(
+            _predicted(votes, before), after or as_weighed, as_weighed, measure
+        ),
+        n_members_before=len(known.names),
         n_members_after=len(names),
         cross_fitted=after is not None,
         loo=None,
@@ -327,26 +331,13 @@ def _costs(predictor: Any) -> tuple[float, float]:
     return float(predictor.disk_usage()), _seconds(predictor, predictor.model_best)
 
 
-def _of_model(predictor: Any, name: str, votes: Votes) -> HeldOutPredictions:
-    """Return the predictions of a model of the predictor on the rows of its models."""
-    output = predictor_predictions(predictor, models=[name]).F[:, 0]
-    return _of_output(votes, output, output)
-
-
-def _of_combiner(combiner: Any, votes: Votes) -> HeldOutPredictions:
-    """Return the predictions of a fitted combiner on the rows that it was fitted on."""
-    output = combiner.combine(votes.F)
-    p = combiner.probabilities(output) if votes.n_classes else None
-    return _of_output(votes, output, p)
-
-
-def _of_output(votes: Votes, output: Any, p: Any) -> HeldOutPredictions:
-    values = decided(output)
+def _predicted(votes: Votes, p: Any) -> HeldOutPredictions:
+    """Return numbers, or probabilities, as predictions of the rows of votes."""
     return HeldOutPredictions(
         votes,
-        output,
-        error_losses(values, votes.y),
+        p,
+        error_losses(decided(p), votes.y),
         np.ones(len(votes.y), dtype=bool),
-        values,
+        decided(p),
         p=None if votes.n_classes is None else p,
     )
