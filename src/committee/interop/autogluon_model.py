@@ -1,4 +1,4 @@
-"""CommitteeEnsembleModel: AutoGluon's model around a CommitteeEnsembler.
+"""AutoGluon's model around a CommitteeEnsembler, and its selection as a combiner.
 
 AutoGluon pickles its models by class, so the class is at module level. This module
 imports AutoGluon; nothing else in the package does.
@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from autogluon.core.models import GreedyWeightedEnsembleModel
+from autogluon.core.models.greedy_ensemble.ensemble_selection import EnsembleSelection
 
+from committee._typing import FloatArray
+from committee.combiners import Combiner
 from committee.interop.ensembler import CommitteeEnsembler
+from committee.votes import Votes
 
 #: How AutoGluon names these models; `predictor_predictions` leaves them out.
 NAME = "CommitteeEnsemble"
@@ -24,3 +29,19 @@ class CommitteeEnsembleModel(GreedyWeightedEnsembleModel):
 
     def __init__(self, model_base: Any = CommitteeEnsembler, **kwargs: Any) -> None:
         super().__init__(model_base=model_base, **kwargs)
+
+
+class GreedySelection(Combiner):
+    """The ensemble selection by which AutoGluon learns the weights of its ensembles."""
+
+    def __init__(self, problem_type: str, metric: Any) -> None:
+        self.problem_type = problem_type
+        self.metric = metric
+
+    def _weigh(self, votes: Votes) -> FloatArray:
+        P = votes.F[:, :, 1] if self.problem_type == "binary" else votes.F
+        made = EnsembleSelection(
+            ensemble_size=25, problem_type=self.problem_type, metric=self.metric
+        )
+        made.fit(list(np.moveaxis(P, 1, 0)), votes.y)
+        return np.asarray(made.weights_, dtype=np.float64)

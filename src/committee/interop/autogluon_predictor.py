@@ -249,8 +249,9 @@ def shrink_predictor(
     -------
     summary : committee.pruning.Summary
         Error, log-loss, models, bytes on disk and seconds before and after. "Before" is
-        `predictor.model_best`. Errors are on the rows of `predictor_predictions`; those
-        after are by committees that were chosen and weighed without the row.
+        `predictor.model_best`. Errors are on the rows of `predictor_predictions`, by
+        committees that were chosen and weighed without the row. If `model_best` is a
+        weighted ensemble, AutoGluon's selection is repeated without the row.
 
     Raises
     ------
@@ -284,7 +285,12 @@ def shrink_predictor(
     y = known.y.astype(np.intp if known.classes is not None else np.float64)
     votes = Votes(known.F, y, known.held_out, None)
     best, costs_before = predictor.model_best, _costs(predictor)
-    before = predictor_predictions(predictor, models=[best]).F[:, 0]
+    before = _predicted(votes, predictor_predictions(predictor, models=[best]).F[:, 0])
+    if best.startswith("WeightedEnsemble"):
+        from committee.interop.autogluon_model import GreedySelection
+
+        selection = GreedySelection(predictor.problem_type, predictor.eval_metric)
+        before = CrossFit(selection, votes).own or before
     # The limits are checked by this fit, before anything is deleted.
     fitted = pruner.fit(known.F, y, held_out=known.held_out)
     output = fitted.combine(known.F)
@@ -300,9 +306,7 @@ def shrink_predictor(
     measure = measure_of(None, of_classes=known.classes is not None)
     n_bytes, seconds = zip(costs_before, _costs(predictor), strict=True)
     return Summary(
-        **compared_errors(
-            _predicted(votes, before), after or as_weighed, as_weighed, measure
-        ),
+        **compared_errors(before, after or as_weighed, as_weighed, measure),
         n_members_before=len(known.names),
         n_members_after=len(names),
         cross_fitted=after is not None,
