@@ -78,7 +78,9 @@ def arena_pools(names: list[str], folder: Path) -> Iterator[tuple[str, ArenaPool
     for name in names:
         path = folder / f"{name}.npz"
         if not path.exists():
-            np.savez_compressed(path, **_made(name)._asdict())
+            part = folder / "unfinished.npz"
+            np.savez_compressed(part, **_made(name)._asdict())
+            part.rename(path)
         with np.load(path) as arrays:
             yield name, ArenaPool(**arrays)
 
