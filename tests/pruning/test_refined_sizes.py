@@ -8,8 +8,10 @@ import pytest
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import RandomForestRegressor
 
+from committee import refine
 from committee.ensembles import roster_of
-from committee.pruning.refined_sizes import Limits, _Search, greedy_order
+from committee.pruning.pair_errors import PairErrors
+from committee.pruning.refined_sizes import Limits, _Search
 from committee.pruning.refiner import Refined
 from committee.votes import Votes
 
@@ -35,10 +37,44 @@ def test_each_lowers_the_error_of_the_mean_the_most(masked):
             for m in rest
         ]
         expected.append(rest[int(np.argmin(errors))])
-    votes = Votes(F, y, held_out, None)
-    assert greedy_order(votes, np.arange(8), 4).tolist() == expected
+    votes = Votes(F, y.copy(), held_out, None)
+    folds = np.arange(200).reshape(4, 50)
+    pairs = PairErrors(votes, folds)
+    assert pairs.greedy_order(np.arange(8), 4).tolist() == expected
     some = np.array([1, 3, 5, 7])
-    assert sorted(greedy_order(votes, some, 4)) == [0, 1, 2, 3]
+    assert sorted(pairs.greedy_order(some, 4)) == [1, 3, 5, 7]
+    # Targets of a fold have no part in the order without it.
+    y[folds[2]] += np.random.default_rng(1).normal(size=50) * 100
+    other = PairErrors(Votes(F, y, held_out, None), folds)
+    before, after = (
+        p.greedy_order(np.arange(8), 8, 2).tolist() for p in (pairs, other)
+    )
+    assert before == after
+    assert pairs.greedy_order(np.arange(8), 8).tolist() != (
+        other.greedy_order(np.arange(8), 8).tolist()
+    )
+
+
+def test_trees_are_chosen_again_for_each_fold():
+    """Each row is predicted once by each group, by trees that other folds choose."""
+    X, y = make_friedman1(200, random_state=0)
+    forest = RandomForestRegressor(20, random_state=0).fit(X, y)
+    made = refine(forest, X, y, max_members=4, oob=True)
+    refiner = made._refined.refiner
+    problems = refiner._groups(made.support_, np.full(4, 0.25))
+    n_folds = len(refiner.folds)
+    assert [one.fold for one in problems] == [*range(n_folds)] * 3
+    held_out = roster_of(forest).held_out(200)
+    for g in range(3):
+        for fold, rows in enumerate(refiner.folds):
+            one = problems[g * n_folds + fold]
+            part = np.arange(g, 20, 3)
+            own = np.sort(refiner.pairs.greedy_order(part, 4, fold))
+            expected = np.zeros(200)
+            expected[rows] = held_out[rows][:, own].sum(axis=1)
+            assert one.n_votes.tolist() == expected.tolist()
+    members = refiner.pairs.greedy_order(np.arange(20), 4)
+    assert made.support_.tolist() == np.sort(members).tolist()
 
 
 @dataclass

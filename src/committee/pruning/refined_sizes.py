@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
-from committee.diagnostics.correlation import moment_sums
 from committee.distributed import refuse_dask
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.forests import is_tree
 from committee.ensembles.member_features import bare_tree
 from committee.ensembles.rounds import Round
+from committee.pruning.pair_errors import PairErrors
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.refiner import (
     Refined,
@@ -25,7 +25,6 @@ from committee.pruning.refiner import (
 )
 from committee.pruning.seen_rows import Oob
 from committee.pruning.summary import RefinedSize
-from committee.votes import Votes
 
 #: Sizes that are tried for `max_bytes` and `tolerance`.
 SIZES = (5, 10, 20, 40, 80)
@@ -119,34 +118,10 @@ def _order(refiner: Refiner, kept: Kept, limits: Limits) -> IntArray:
     if np.ptp(np.abs(kept.w)) > 1e-12 * np.abs(kept.w).max():
         return np.argsort(-np.abs(kept.w), kind="stable")
     n = k if limits.max_members is None else min(limits.max_members, k)
-    return greedy_order(refiner.votes, kept.members, n)
-
-
-def greedy_order(votes: Votes, members: IntArray, n: int) -> IntArray:
-    """Return n positions in members; each lowers the error of the mean most.
-
-        C_ij = mean of E_i'E_j over rows that neither i nor j was trained on,
-        m = argmin_j C_jj + 2 sum_{i chosen} C_ij
-
-    On data sets that are not in `benchmarks refine`, these trees were better after refining
-    than the first n, than those nearest to the mean of the forest, and than those of EP.
-    """
-    F, held_out, s = votes.F, votes.held_out, votes.sample_weight
-    if len(members) < F.shape[1]:
-        F = F[:, members]
-        held_out = None if held_out is None else held_out[:, members]
-    weight = None if s is None else s / s.mean()
-    largest = max(float(np.abs(F).max()), 1.0) if F.ndim == 2 else 1.0
-    sums = moment_sums(F, votes.y, held_out, weight, largest)
-    C = np.asarray(sums.products / np.maximum(sums.counts, 1e-300))
-    C = np.where(np.broadcast_to(sums.counts > 0, C.shape), C, C.max())
-    order: list[int] = []
-    cost: FloatArray = np.diag(C).copy()
-    for _ in range(n):
-        order.append(int(cost.argmin()))
-        cost += 2 * C[order[-1]]
-        cost[order[-1]] = np.inf
-    return np.array(order)
+    pairs = PairErrors(refiner.votes, refiner.folds)
+    if k == len(refiner.roster):
+        refiner.pairs = pairs  # the choice of trees is assessed too
+    return np.searchsorted(kept.members, pairs.greedy_order(kept.members, n))
 
 
 def check_refinable(ensemble: Any, roster: Roster, X: Any, y: Any) -> None:

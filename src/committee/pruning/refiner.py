@@ -25,6 +25,7 @@ from committee.held_out import HeldOutPredictions, compared
 from committee.losses import Measure, decided, error_losses, measure_of
 from committee.probabilities import as_probabilities
 from committee.pruning.costs import compared_costs, seconds_per_row, stored_bytes
+from committee.pruning.pair_errors import PairErrors
 from committee.pruning.pruning_data import PruningData
 from committee.pruning.summary import (
     RefinedSize,
@@ -92,6 +93,11 @@ class Refiner:
     data : PruningData
     random_state : int, RandomState or None
         Seed of the made-up rows.
+
+    Attributes
+    ----------
+    pairs : PairErrors or None
+        Errors that choose the trees; None where they are given.
     """
 
     def __init__(self, data: PruningData, random_state: RandomState) -> None:
@@ -101,6 +107,7 @@ class Refiner:
         prepared = data.roster.prepared(data.template._check_X(X, reset=False))
         self.X, self.digest = as_tree_input(prepared), digest(prepared)
         self.rng = check_random_state(random_state)
+        self.pairs: PairErrors | None = None
         self.y = np.asarray(votes.y, dtype=np.float64)[:, None]
         if self.of_classes:
             self.y = np.eye(self.roster.output_shape[0])[votes.y.astype(np.intp)]
@@ -156,28 +163,41 @@ class Refiner:
         return _Taught(made.X, found, _WEIGHT * len(self.X) / n)
 
     def problem(
-        self, members: IntArray, w: FloatArray, taught: _Taught | None
+        self,
+        members: IntArray,
+        w: FloatArray,
+        taught: _Taught | None,
+        fold: int | None = None,
     ) -> Problem:
-        """Return some trees and the rows."""
-        kept = [self.roster.members[m] for m in members]
-        nodes, held_out = nodes_of(self.roster, kept), self.votes.held_out
-
-        def leaves(X: Any) -> IntArray:
-            own = np.stack(list(leaves_of(kept, X)), axis=1)
-            return np.asarray(own + nodes.start[:-1])
-
+        """Return some trees and the rows; `fold` is the only one that they predict."""
+        nodes = nodes_of(self.roster, [self.roster.members[m] for m in members])
+        held_out, first = self.votes.held_out, nodes.start[:-1]
         found = Problem(
-            *(nodes, w, leaves(self.X), self.y, self.weight),
+            *(nodes, w, self._leaves(members, self.X) + first, self.y, self.weight),
             None if held_out is None else held_out[:, members],
+            fold=fold,
         )
         if taught is None:
             return found
         return replace(
             found,
-            made_up=leaves(taught.X),
+            made_up=self._leaves(members, taught.X) + first,
             teacher_targets=taught.targets,
             teacher=taught.weight,
         )
+
+    def _leaves(self, members: IntArray, X: Any) -> IntArray:
+        """Return the leaf number of each row in some trees, (N, k)."""
+        known = self._known_leaves.setdefault(id(X), {})
+        new = [m for m in members if m not in known]
+        leaves = leaves_of([self.roster.members[m] for m in new], X)
+        known.update(zip(new, leaves, strict=True))
+        return np.stack([known[m] for m in members], axis=1)
+
+    @cached_property
+    def _known_leaves(self) -> dict[int, dict[int, IntArray]]:
+        """Leaf numbers (N,) by rows and members; the refiner keeps both alive."""
+        return {}
 
     def refined(
         self, members: IntArray, w: FloatArray, max_leaves: int | None = None
@@ -209,18 +229,28 @@ class Refiner:
     def _groups(self, members: IntArray, w: FloatArray) -> list[Problem]:
         """Return groups of k trees of which about k vote on a row.
 
-        Other members come first, because rows that chose the kept members give them too
-        small an error.
+        Trees that `pairs` chooses are chosen again for each fold, on the rows of the
+        others, one group from each part of the ensemble. Where trees are given, other
+        trees come first, because rows that chose them give them too small an error.
         """
         M, k, held_out = len(self.roster), len(members), self.votes.held_out
-        groups = [members]
+        n, equal = 1, equal_weights(k) * w.sum()
         if held_out is not None:
             n = min(M // k, max(1, round(1 / held_out[:, members].mean())))
-            order = np.concatenate([np.setdiff1d(np.arange(M), members), members])
-            groups = [order[g * k : (g + 1) * k] for g in range(n)]
-        if len(groups) > 1 or not np.array_equal(groups[0], members):
-            w = equal_weights(k) * w.sum()
-        return [self.problem(group, w, self._judging) for group in groups]
+        if self.pairs is not None:
+            return [
+                self.problem(np.sort(own), equal, self._judging, fold)
+                for g in range(n)
+                for fold in range(len(self.folds))
+                for own in [self.pairs.greedy_order(np.arange(g, M, n), k, fold)]
+            ]
+        if held_out is None:
+            return [self.problem(members, w, self._judging)]
+        order = np.concatenate([np.setdiff1d(np.arange(M), members), members])
+        if n == 1 and np.array_equal(order[:k], members):
+            equal = w
+        groups = [order[g * k : (g + 1) * k] for g in range(n)]
+        return [self.problem(group, equal, self._judging) for group in groups]
 
     @cached_property
     def _before(self) -> HeldOutPredictions:

@@ -17,7 +17,7 @@ import numpy as np
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.cutting import cut_to
 from committee.refining.group_errors import GroupVotes, missing_variance, p_wrong
-from committee.refining.problem import PLAIN, Cut, Problem, Settings
+from committee.refining.problem import PLAIN, Cut, Problem, Settings, folds_of
 
 #: For numbers: rows of a leaf, and lambda for each tree, the strongest first.
 LEAST_ROWS = (5, 10, 20, 40)
@@ -143,10 +143,12 @@ def _predicted(
     other = None
     if first.of_classes:
         other = np.where(first.y > 0, -np.inf, output).argmax(axis=1)
-    votes = [
-        _moments(problem, found, right, other)
-        for problem, found in zip(problems, solved, strict=True)
-    ]
+    votes: list[GroupVotes] = []
+    for problem, found in zip(problems, solved, strict=True):
+        own = _moments(problem, found, right, other)
+        if problem.fold:  # of the same group as the fold before
+            own = GroupVotes(*map(np.add, votes.pop(), own))
+        votes.append(own)
     s2, delta = missing_variance(votes, first.w, first.weight)
     squares = ((first.y - output) ** 2).sum(axis=1)
     if other is None:
@@ -199,7 +201,7 @@ def _moments(
     other: IntArray | None,
 ) -> GroupVotes:
     """Return moments of the votes of one group: numbers, or margins of two classes."""
-    moments = np.empty((len(GroupVotes._fields), len(problem.y)))
+    moments = np.zeros((len(GroupVotes._fields), len(problem.y)))
     for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
         rival = None if other is None else other[rows]
         u = cut.contrasts(c, rows, right[rows], rival)
@@ -266,7 +268,8 @@ def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice
     Parameters
     ----------
     problems : sequence of Problem
-        Groups of k trees each, on the same rows.
+        Groups of k trees each, on the same rows. Where a group has other trees for each
+        fold, a problem for each, in order.
     max_leaves : int, default=None
         Of k trees.
     """
@@ -275,7 +278,7 @@ def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice
     open_ = max_leaves is None or plain.n_leaves <= max_leaves
     votes = np.any([problem.n_votes > 0 for problem in problems], axis=0)
     weight = np.where(votes, first.weight, 0.0)
-    folds = [rows for _, rows in first.folds]
+    folds = [rows for _, rows in folds_of(len(first.y))]
 
     def refined(weight: FloatArray) -> Candidate:
         if first.of_classes:

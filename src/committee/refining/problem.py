@@ -78,6 +78,8 @@ class Problem:
         The teacher's outputs, for all rows and without each of `folds`.
     teacher : float
         mu, the weight of each made-up row.
+    fold : int or None
+        The only fold that these trees predict; None for all.
     """
 
     nodes: Nodes
@@ -89,6 +91,7 @@ class Problem:
     made_up: IntArray | None = None
     teacher_targets: list[TeacherTargets] | None = None
     teacher: float = 0.0
+    fold: int | None = None
 
     @property
     def of_classes(self) -> bool:
@@ -97,10 +100,13 @@ class Problem:
 
     @cached_property
     def n_votes(self) -> FloatArray:
-        """Number of trees that have not seen a row, (N,)."""
-        if self.held_out is None:
-            return np.full(len(self.y), float(len(self.w)))
-        return np.asarray(self.held_out.sum(axis=1, dtype=np.float64))
+        """Number of trees that have not seen a row, (N,), 0 outside of the folds."""
+        n = np.zeros(len(self.y))
+        for _, rows in self.folds:
+            n[rows] = len(self.w)
+            if self.held_out is not None:
+                n[rows] = self.held_out[rows].sum(axis=1)
+        return n
 
     def start(self, shrink: float = 0.0, fold: int | None = None) -> FloatArray:
         """Return c0 = w_m v for every node, (n_nodes, T), of all rows or without a fold.
@@ -134,7 +140,8 @@ class Problem:
     @cached_property
     def folds(self) -> list[tuple[IntArray, IntArray]]:
         """Rows to fit on and rows to judge by."""
-        return folds_of(len(self.y))
+        every = folds_of(len(self.y))
+        return every if self.fold is None else [every[self.fold]]
 
 
 def folds_of(N: int) -> list[tuple[IntArray, IntArray]]:
@@ -172,7 +179,8 @@ class Cut:
             weight[problem.folds[fold][1]] = 0.0
         if problem.teacher_targets is None:
             return [Squares(self.every, problem.y, weight)]
-        targets = problem.teacher_targets[0 if fold is None else fold + 1]
+        at = 0 if fold is None else 1 + (fold if problem.fold is None else problem.fold)
+        targets = problem.teacher_targets[at]
         tau = settings.labels
         y = tau * problem.y + (1 - tau) * targets.rows
         # As many made-up rows for each row as there are in all.
