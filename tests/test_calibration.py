@@ -74,6 +74,21 @@ def test_sums_are_taken_where_they_have_less_log_loss(rng):
     assert abs(found.slope - 1.0) < 0.05
 
 
+def test_logarithms_are_looked_at_unless_a_sum_is_negative(rng):
+    """Sums of refitted leaves may be negative: their shares have no logarithm."""
+    p, sums = rng.dirichlet(np.ones(3), size=500), 0.1 * rng.random((500, 3))
+    y = drawn(p, rng)  # p is right, and the sums say nothing
+    for least, has_floor in [(0.0, True), (-0.01, False)]:
+        sums[0, 0] = least
+        found = fit_calibration("slope", p, y, sums=sums)
+        assert (found.floor is not None) == has_floor
+
+
+def test_without_a_row_that_counts_no_class_is_below_its_equal_share():
+    found = fit_calibration("slope", np.eye(3)[:1], np.array([0]), np.zeros(1))
+    np.testing.assert_allclose(found(np.eye(3)[:1], None), [[0.6, 0.2, 0.2]])
+
+
 def test_only_ratios_of_weights_matter_and_rows_of_weight_zero_do_not_count(rng):
     z = rng.normal(size=(200, 3))
     p, y = softmax(z, axis=1), rng.integers(0, 3, size=200)

@@ -18,7 +18,7 @@ from committee import (
     Pool,
     SimplexWeights,
 )
-from committee.held_out import CrossFit, of_committee
+from committee.held_out import CrossFit, of_committee, share_unit
 from committee.losses import error_losses, mean_and_se, measure_of
 from committee.votes import Votes
 
@@ -37,6 +37,11 @@ def test_each_row_is_predicted_by_a_committee_of_the_others(combiner, rng):
         clear = np.abs(S[:, 0] - S[:, 1]) > 1e-9
         np.testing.assert_array_equal(fair.values[test][clear], S.argmax(axis=1)[clear])
     assert fair.counted.all()
+
+
+def test_weights_become_shares_where_none_is_negative():
+    for w, unit in [([1.0, 3.0], 4.0), ([3.0, -1.0], 1.0), ([0.0, 0.0], 1.0)]:
+        assert share_unit(np.array(w)) == unit
 
 
 def test_noise_is_not_worth_anything(rng):

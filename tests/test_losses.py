@@ -17,6 +17,7 @@ from committee.losses import (
     area_under_curve,
     classification_scores,
     differences,
+    effective_rows,
     error_losses,
     mean_and_se,
     mean_of,
@@ -187,8 +188,8 @@ def test_standard_errors_are_those_of_the_bootstrap(K):
 def test_standard_errors_of_regression_are_those_of_the_bootstrap():
     rng = np.random.default_rng(0)
     N = 400
-    y = rng.normal(size=N)
-    f = 0.7 * y + 0.4 * rng.normal(size=N)
+    y = 3 * rng.normal(size=N)  # a variance of one would hide a factor
+    f = 0.7 * y + 1.2 * rng.normal(size=N)
     expected = bootstrapped(lambda rows: regression_scores(y[rows], f[rows]), N)
     for name, score in regression_scores(y, f).items():
         assert score.se == pytest.approx(expected[name], rel=0.18), name
@@ -251,6 +252,13 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice(K):
     )
     for score in weighted.values():
         assert score.psi.mean() == pytest.approx(0, abs=1e-12)
+
+
+def test_rows_of_unequal_weight_are_worth_fewer_rows():
+    assert effective_rows(None, 5) == 5
+    for unit in (1.0, 1e30):
+        s = unit * np.array([1.0, 2.0, 3.0])
+        assert effective_rows(s, 3) == pytest.approx(36 / 14, rel=1e-14)
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.5, 10.0), (0.1, 50.0), (0.0, 5.0), (1.0, 7.5)])

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtri
 
-from committee.bayes.gibbs import effective_sample_size, split_r_hat
+from committee.bayes.gibbs import (
+    _Guide,
+    _normal_scores,
+    effective_sample_size,
+    split_r_hat,
+)
 
 
 def autoregression(rng, phi, *, chains=8, n=20_000):
@@ -22,6 +28,20 @@ def test_ess_of_an_autoregression(rng, phi):
     """ESS = C n (1 - phi) / (1 + phi); its own error is a few percent here."""
     x = autoregression(rng, phi)
     assert_allclose(effective_sample_size(x), x.size * (1 - phi) / (1 + phi), rtol=0.08)
+
+
+def test_normal_scores_by_hand():
+    """Ranks over all chains, ties with their mean, of each entry alone."""
+    draws = np.stack([[[3.0, 1.0], [2.0, 2.0]], [[1.0, 9.0], [3.0, 7.0]]], axis=2)
+    ranks = np.stack([[[4, 1], [2.5, 2.5]], [[1, 4], [2, 3]]], axis=2)
+    assert_allclose(_normal_scores(draws), ndtri((ranks - 3 / 8) / 4.25), rtol=1e-14)
+
+
+def test_chains_start_twice_as_wide_as_the_guide(rng):
+    """E |start - mode| = 2 sqrt(2 / pi) units; the mean of 4,000 is known to 0.02."""
+    guide = _Guide(np.diag([4.0, 0.25]), np.array([4.0, 1.0]))
+    steps = np.abs(guide.spread(4000, rng) - guide.mode) / [0.5, 2.0]
+    assert_allclose(steps.mean(axis=0), 2 * np.sqrt(2 / np.pi), atol=0.1)
 
 
 def test_ess_is_the_precision_of_the_mean(rng):

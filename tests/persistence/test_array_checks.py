@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import skops.io
 from scipy.sparse import csr_array
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import (
@@ -20,6 +22,8 @@ from sklearn.neighbors import (
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from committee import ModelFileError, load
+from committee.export.tree_sums import tree_sum
+from committee.persistence.array_checks import has_children_in_its_trees, is_tree
 from committee.persistence.soundness import check_sound
 from tests.persistence.forgeries import CODES, ENTRIES, FORGERIES, TRUSTED, X
 
@@ -94,3 +98,18 @@ def test_other_sound_vectors_pass():
     check_sound(np.random.default_rng(0))
     check_sound(np.random.Generator(np.random.SFC64(0)))
     check_sound(np.random.Generator(np.random.Philox(0)))
+
+
+def test_each_rule_of_trees_is_a_rule_of_its_own():
+    """A wrong number of nodes is refused though there are nodes, and every tree has one."""
+    forest = RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, X[:, 0])
+    state = forest.estimators_[0].tree_.__getstate__()
+    nodes, n = state["nodes"], state["node_count"]
+    for count, sound in [(n, True), (n + 1, False), (n - 1, False)]:
+        assert is_tree(nodes, X.shape[1], count, state["max_depth"]) == sound
+    table = tree_sum(forest).trees
+    assert has_children_in_its_trees(table)
+    for end in (-1, 1):
+        start = table.start.copy()
+        start[-1] += end
+        assert not has_children_in_its_trees(replace(table, start=start))

@@ -74,6 +74,17 @@ def test_rows_on_which_all_vote_or_votes_are_drawn_stay_as_they_are():
     assert found[2] / R[2] < found[3] / R[3]
 
 
+@pytest.mark.parametrize("u", [1.0, 0.1])
+def test_residuals_of_few_votes_by_hand(u):
+    """k_n = 2 and 4, so k = 4; c = 2^2 - 2 = 2, d = c + 4 = 6, t = 1 / 3."""
+    R, v = np.array([2.0, 3.0, 5.0]), np.array([-1.0, -3.0, 0.5])
+    several = np.array([True, False, True])
+    found = as_of_all_members(u * R, u**2 * np.ones(3), v, np.ones(3), several)
+    # t k + (1 - t) |w|^2 = 2, t k + (1 - t) k_n = 8 / 3 and 4.
+    expected = u * R * np.sqrt([2 / (8 / 3), 2 / 4, 1.0])
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
 def test_without_a_row_of_several_votes_nothing_is_known_and_nothing_scaled():
     R, ones = np.array([1.0, 2.0]), np.ones(2)
     found = as_of_all_members(R, ones, -0.9 * ones, 0.1 * ones, np.zeros(2, dtype=bool))
