@@ -8,13 +8,34 @@ from scipy.stats import binom
 from sklearn.ensemble import RandomForestRegressor
 
 from committee import prune
-from committee.losses import paired_difference
+from committee.held_out import HeldOutPredictions
+from committee.losses import measure_of, paired_difference
 from committee.pruning.summary import (
     RefinedSize,
     Refinement,
     Summary,
+    compared_errors,
     disagreement,
 )
+from committee.votes import Votes
+
+
+def test_errors_of_two_predictions_by_hand():
+    """They differ where they are a whole error of the first apart."""
+    F = np.array([[1.0, 1.5], [-1.0, 1.0], [1.0, 1.0], [-1.0, -3.0]])
+    votes = Votes(F, np.zeros(4), None, None)
+    before, after = (
+        HeldOutPredictions.of_weights(votes, votes.filled, w) for w in np.eye(2)
+    )
+    found = compared_errors(before, after, after, measure_of(None, of_classes=False))
+    later, gap = np.sqrt(13.25 / 4), np.array([1.25, 0.0, 0.0, 8.0])
+    assert found["disagreement"] == 0.5
+    assert found["error_before"] == 1.0
+    assert found["error_after"] == found["error_as_weighed"] == pytest.approx(later)
+    assert found["difference"] == pytest.approx(later - 1)
+    # d sqrt(a) = da / (sqrt(a) + sqrt(b))
+    se = np.sqrt(((gap - gap.mean()) ** 2).sum()) / 4 / (later + 1)
+    assert found["difference_se"] == pytest.approx(se)
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 20), (3, 20), (19, 20), (20, 20)])
