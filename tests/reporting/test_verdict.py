@@ -10,7 +10,12 @@ from committee import OrderPruner, prune, report
 from committee._format import NumberFormat
 from committee.displays.sources import core_of
 from committee.reporting.evaluation import ComparedError, evaluate_members
-from committee.reporting.page_text import _compared, member_table, verdict
+from committee.reporting.page_text import (
+    _compared,
+    member_table,
+    next_step,
+    verdict,
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +84,25 @@ def test_a_committee_without_a_combiner_is_set_beside_its_best_member(rows):
     assert "the best of them alone" in main["text"]
     few = prune(forest, X[200:400], y[200:400], combiner=OrderPruner("best", 1))
     assert said(few, X[400:], y[400:])[0]["text"].startswith("1 of 40 members has")
+
+
+def step(model, X, y, path=None):
+    evaluated, core = evaluate_members(model, X, y), core_of(model)
+    return next_step(core, evaluated, path)["text"]
+
+
+def test_the_next_step_follows_from_the_errors(rows):
+    forest, X, y = rows
+    assert "rows that no member was trained on" in step(forest, X[:200], y[:200])
+    one = prune(forest, X[200:400], y[200:400], combiner=OrderPruner("random", 1))
+    assert step(one, X[400:], y[400:]).endswith("or refine() them if they are trees.")
+    small = prune(forest, X[200:400], y[200:400])
+    path = {
+        "size": [1, 3, 5],
+        "error": [0.3, 0.21, 0.2],
+        "error_se": [0.02, 0.02, 0.02],
+        "chosen": 2,
+    }
+    assert "within_se=1) has 3 members" in step(small, X[400:], y[400:], path)
+    path["error_se"] = [0.0, 0.0, 0.0]
+    assert "keep it as it is" in step(small, X[400:], y[400:], path)

@@ -343,6 +343,46 @@ def verdict(
     ]
 
 
+def next_step(
+    core: Any, evaluated: EvaluatedMembers, path: Mapping[str, Any] | None
+) -> dict[str, str]:
+    """Return one sentence about what to do with this committee; `path` of `path_chart`."""
+    own = evaluated.comparisons
+    if evaluated.is_training:
+        text = "make this page with rows that no member was trained on."
+    elif not own["constant"].gap > 0:
+        text = "look at the columns and the target before you look at the members."
+    elif "before" in own and _direction(own["before"]) == "less":
+        text = "keep more members, path_.choose(max_members=...)"
+        text += (
+            "."
+            if hasattr(core, "refined_")
+            else ", or refine() them if they are trees."
+        )
+    else:
+        fewer = _fewer_within_se(path)
+        text = "keep it as it is, and save() or export it."
+        if fewer is not None:
+            text = (
+                f"path_.choose(within_se=1) has {count(fewer, 'member')}, with an error "
+                "that is within one standard error of the least."
+            )
+    return _sentence("next", f"Next: {text}")
+
+
+def _fewer_within_se(path: Mapping[str, Any] | None) -> int | None:
+    """Return the least size within one standard error, if it is below the chosen one."""
+    if path is None or path["chosen"] is None or path["error_se"] is None:
+        return None
+    error, size = np.array(path["error"], dtype=float), np.array(path["size"])
+    if not np.isfinite(error).any():
+        return None
+    least = int(np.nanargmin(error))
+    within = error <= error[least] + path["error_se"][least]
+    found = int(size[within].min())
+    return found if found < size[path["chosen"]] else None
+
+
 def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, str]:
     """Return the error, compared with one other prediction."""
     own = evaluated.comparisons["committee"]

@@ -101,7 +101,10 @@ def report(
         "n_drawn": len(evaluated.drawn),
         "n_members": len(members.numbers),
         "n_leading": len(evaluated.leading),
-        "verdict": page_text.verdict(core, evaluated, members),
+        "verdict": [
+            *page_text.verdict(core, evaluated, members),
+            page_text.next_step(core, evaluated, numbers["path"]),
+        ],
         "headlines": page_text.headlines(core, evaluated, members),
         "comparison": page_text.comparison(evaluated, members),
         "pruning": page_text.pruning(core),

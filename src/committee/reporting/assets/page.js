@@ -186,17 +186,49 @@
     }))();
   }
 
+  // Labels that fit into the picture and touch no label before them: { x, y, text }, in
+  // pixels of a linear scale; a label on the right edge ends at its point.
+  function placed(items, width, height, domains) {
+    const [left, right, top, bottom] = [52, width - 14, 34, height - 44];
+    const px = (v, [low, high], from, to) => from + ((v - low) / (high - low || 1)) * (to - from);
+    const taken = [];
+    return items.flatMap((item) => {
+      const x = px(item.x, domains.x, left, right);
+      const y = px(item.y, domains.y, bottom, top);
+      const wide = 7 * item.text.length + 4;
+      const end = x + 6 + wide > right;
+      const box = [end ? x - 6 - wide : x + 6, y - 20, end ? x - 6 : x + 6 + wide, y - 6];
+      const free = box[0] >= 0 && taken.every((b) => b[2] < box[0] || b[0] > box[2] || b[3] < box[1] || b[1] > box[3]);
+      if (!free) return [];
+      taken.push(box);
+      return [{ ...item, end }];
+    });
+  }
+
   function pairs(data) {
-    draw("pairs-chart", () => ({
-      marks: [
-        ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1]), scaled(data.format)),
-        Plot.dot(data.others, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
-        Plot.dot(data.kept, { x: (p) => p[0], y: (p) => p[1], r: 2.5, fill: colour("blue"), fillOpacity: 0.8 }),
-        Plot.line(data.hull, { x: (p) => p[0], y: (p) => p[1], stroke: colour("vermilion"), strokeWidth: 1.5, marker: "dot" }),
-        data.labels ? Plot.text(data.labels, { x: "x", y: "y", text: (l) => l.names.map((name) => cut(name, 24)).join("\n+ "), dx: 6, dy: -6, textAnchor: "start", lineAnchor: "bottom", fontSize: 11, stroke: colour("paper"), strokeWidth: 3, fill: "currentColor" }) : null,
-        data.labels ? Plot.tip(data.labels, Plot.pointer(tip({ x: "x", y: "y", title: (l) => `${l.names.join("\n+ ")}\n${written(data.format, l.y)}` }))) : null,
-      ],
-    }))();
+    const points = [...data.others, ...data.kept, ...data.hull];
+    const domains = { x: d3.extent(points, (p) => p[0]), y: d3.extent(points, (p) => p[1]) };
+    // Members are numbered here; the table of members has their names.
+    const labels = (data.labels ?? []).map((l) => ({ ...l, text: l.names.map((name) => name.split(" ")[0]).join(" + ") }));
+    const named = (some, end) => Plot.text(some.filter((l) => l.end === end), {
+      x: "x", y: "y", text: "text", dx: end ? -6 : 6, dy: -6, textAnchor: end ? "end" : "start", lineAnchor: "bottom",
+      fontSize: 11, stroke: colour("paper"), strokeWidth: 3, fill: "currentColor",
+    });
+    draw("pairs-chart", (width) => {
+      const some = placed(d3.sort(labels, (l) => l.y), Math.max(width, 240), 300, domains);
+      return {
+        marginTop: 34,
+        marks: [
+          ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1]), scaled(data.format)),
+          Plot.dot(data.others, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
+          Plot.dot(data.kept, { x: (p) => p[0], y: (p) => p[1], r: 2.5, fill: colour("blue"), fillOpacity: 0.8 }),
+          Plot.line(data.hull, { x: (p) => p[0], y: (p) => p[1], stroke: colour("vermilion"), strokeWidth: 1.5, marker: "dot" }),
+          named(some, false),
+          named(some, true),
+          labels.length ? Plot.tip(labels, Plot.pointer(tip({ x: "x", y: "y", title: (l) => `${l.names.join("\n+ ")}\n${written(data.format, l.y)}` }))) : null,
+        ],
+      };
+    })();
   }
 
   function ambiguity(data) {
@@ -267,7 +299,9 @@
     const bins = data.predicted.map((p, i) => ({
       p, share: data.observed[i], low: data.low[i], high: data.high[i], n: data.n_rows[i],
     }));
-    draw("calibration-chart", () => ({
+    const counts = bins.map((b) => ({ x: b.p, y: b.high, text: b.n.toLocaleString("en") }));
+    const unit = { x: [0, 1], y: [0, 1] };
+    draw("calibration-chart", (width) => ({
       x: { domain: [0, 1] },
       y: { domain: [0, 1] },
       marks: [
@@ -275,7 +309,7 @@
         Plot.line([[0, 0], [1, 1]], { stroke: colour("grey"), strokeDasharray: "2 3" }),
         Plot.ruleX(bins, { x: "p", y1: "low", y2: "high", stroke: colour("blue"), strokeWidth: 1.5 }),
         Plot.line(bins, { x: "p", y: "share", stroke: colour("blue"), strokeWidth: 2, marker: "dot" }),
-        Plot.text(bins, { x: "p", y: "high", text: (b) => b.n.toLocaleString("en"), dy: -8, fill: colour("muted"), fontSize: 11 }),
+        Plot.text(placed(counts, Math.max(width, 240), 300, unit), { x: "x", y: "y", text: "text", dy: -8, fill: colour("muted"), fontSize: 11 }),
       ],
     }))();
   }
