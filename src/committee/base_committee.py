@@ -263,8 +263,12 @@ class BaseCommittee(BaseEstimator):
             Rows sum to one.
         """
         self._fitted_roster()
-        gate = self._fitted_gate()
-        return gate.weights(X, self._member_predictions(X, self.n_jobs))
+        if self.gate_ is None:
+            raise AttributeError(
+                f"This {type(self).__name__} has no gate: its weights are the same "
+                "everywhere, weights_. Fit it with gate=..., or call with_gate."
+            )
+        return self.gate_.weights(X, self._member_predictions(X, self.n_jobs))
 
     def with_gate(self, gate: Gate, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the same members behind a gate, fitted on other rows.
@@ -333,14 +337,6 @@ class BaseCommittee(BaseEstimator):
         """Fit a clone of the gate."""
         F, y, mask, s = votes.F, votes.y, votes.held_out, votes.sample_weight
         self.gate_ = clone(gate).fit(X, F, y, held_out=mask, sample_weight=s)
-
-    def _fitted_gate(self) -> Gate:
-        if self.gate_ is None:
-            raise AttributeError(
-                f"This {type(self).__name__} has no gate: its weights are the same "
-                "everywhere, weights_. Fit it with gate=..., or call with_gate."
-            )
-        return self.gate_
 
     # --- fit -------------------------------------------------------------------------
 

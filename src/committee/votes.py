@@ -124,16 +124,22 @@ class Votes:
         if len(members) == self.n_members:
             return self
         masked = bool(np.min(np.take(counts, members)) < n_rows)
-        return self._of_members(members, masked)
+        return self.of_members(members, masked)
 
     def _votes(self) -> FloatArray:
         """Return the number of votes of each member, then the number of rows."""
         assert self.held_out is not None
         return np.append(self.held_out.sum(axis=0), len(self.held_out))
 
-    def _of_members(self, members: IntArray, masked: bool) -> Votes:
+    def of_members(self, members: IntArray, masked: bool = True) -> Votes:
+        """Return the rows of some members; without a mask unless `masked`."""
         found: Votes = _of_members(self, members, masked)
         return replace(found, numbers=members)
+
+    def fit(self, combiner: Any) -> Any:
+        """Fit a combiner on these rows, and return it."""
+        mask, s = self.held_out, self.sample_weight
+        return combiner.fit(self.F, self.y, held_out=mask, sample_weight=s)
 
     @property
     def masked(self) -> bool:
@@ -246,7 +252,8 @@ class ChunkedVotes(Votes):
     def _votes(self) -> Any:
         return self.votes
 
-    def _of_members(self, members: IntArray, masked: bool) -> Votes:
+    def of_members(self, members: IntArray, masked: bool = True) -> Votes:
+        """Return the rows of some members; without a mask unless `masked`."""
         known = {
             **self.__dict__,
             "chunks": self.chunks.map(_of_members, members, masked),

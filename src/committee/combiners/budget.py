@@ -114,14 +114,8 @@ class BudgetPruner(Combiner):
         combiner = self.combiner
         if combiner is None:
             combiner = RidgeWeights() if votes.n_classes is None else LogPool()
-        mask = votes.held_out
-        made: Combiner = clone(combiner)
-        return made.fit(
-            votes.F[:, S],
-            votes.y,
-            held_out=None if mask is None else mask[:, S],
-            sample_weight=votes.sample_weight,
-        )
+        made: Combiner = votes.of_members(S).fit(clone(combiner))
+        return made
 
     def copy_for(self, pool: str) -> Self:
         """Return an unfitted copy whose combiner weighs votes or logarithms."""

@@ -175,18 +175,14 @@ class MCMCPruner(Combiner):
                 "Draws give leave-one-out errors and no evidence: with loo='draws' take "
                 "rule='min-loo' or 'one-se'."
             )
-        self.ep_ = EPPruner(
+        ep = EPPruner(
             max_members=self.max_members,
             rule=self.rule,
             sequence=self.sequence,
             likelihood=self.likelihood,
             pool="votes",
-        ).fit(
-            votes.F,
-            votes.y,
-            held_out=votes.held_out,
-            sample_weight=votes.sample_weight,
         )
+        self.ep_ = votes.fit(ep)
         of_votes = self.ep_.likelihood_ == "probit"
         rows = VoteDraws(votes) if of_votes else TargetDraws(votes)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

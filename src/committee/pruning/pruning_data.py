@@ -98,10 +98,8 @@ class PruningData:
 
     def fit(self, combiner: Combiner) -> Combiner:
         """Fit a combiner on F of the rows."""
-        votes = self.votes
-        return combiner.fit(
-            votes.F, votes.y, held_out=votes.held_out, sample_weight=votes.sample_weight
-        )
+        fitted: Combiner = self.votes.fit(combiner)
+        return fitted
 
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Votes:
         """Check rows and predict them by all members."""
