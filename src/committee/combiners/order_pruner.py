@@ -28,8 +28,9 @@ from committee.votes import Largest, Votes
 
 Criterion = Callable[[Votes], Any]
 
-#: Criteria by name. Further arguments of the functions have the values of their authors.
-CRITERIA: dict[str, Criterion] = {
+#: Criteria by name that need only sums over rows. Further arguments of the functions have
+#: the values of their authors.
+_OF_SUMS: dict[str, Criterion] = {
     "best": order_criteria.best,
     "orientation": order_criteria.orientation,
     "contribution": order_criteria.contribution,
@@ -37,6 +38,9 @@ CRITERIA: dict[str, Criterion] = {
     "kappa": pairwise.kappa,
     "kl": pairwise.kl,
     "margin-distance": order_criteria.margin_distance,
+}
+#: All criteria by name.
+CRITERIA: dict[str, Criterion] = _OF_SUMS | {
     "kl-rows": pairwise.kl_rows,
     "drep": pairwise.drep,
     "complementarity": order_criteria.complementarity,
@@ -46,8 +50,6 @@ CRITERIA: dict[str, Criterion] = {
 }
 #: Those that also order members of a regression.
 _OF_NUMBERS = ("best", "random")
-#: Those that need only sums over rows.
-_OF_SUMS = ("random", *list(CRITERIA)[:7])
 
 #: Numbers in a block of cumulated votes: 256 kB, which fits the cache.
 _BLOCK = 2**15
@@ -178,7 +180,7 @@ class OrderPruner(OrderedPruner):
         return votes_tags(tags) if named and self.criterion not in _OF_NUMBERS else tags
 
     def _sees_all(self, n_classes: int | None) -> bool:
-        return self.criterion not in _OF_SUMS
+        return self.criterion not in ("random", *_OF_SUMS)
 
     def _order(self, votes: Votes) -> IntArray:
         if self.criterion == "random":

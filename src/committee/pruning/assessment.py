@@ -161,8 +161,7 @@ class Assessment:
             return None
         votes = self.data.votes
         first = FirstRounds(start, getattr(combiner, "n_members", None))
-        first.fit(votes.F, votes.y, sample_weight=votes.sample_weight)
-        return self._crossfit(first)
+        return self._crossfit(votes.fit(first))
 
     def _crossfit(self, combiner: Combiner) -> CrossFit:
         scores = self.data.roster.output == "scores"
