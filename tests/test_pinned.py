@@ -70,6 +70,7 @@ MEASURED = (
     "refinement",
     "bytes_before",
     "bytes_after",
+    "bytes_name",
     "seconds_before",
     "seconds_after",
 )
