@@ -1,6 +1,7 @@
 """The numbers of a summary, and how it prints."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,15 +22,16 @@ from committee.votes import Votes
 
 
 def test_errors_of_two_predictions_by_hand():
-    """They differ where they are a whole error of the first apart."""
-    F = np.array([[1.0, 1.5], [-1.0, 1.0], [1.0, 1.0], [-1.0, -3.0]])
-    votes = Votes(F, np.zeros(4), None, None)
+    """They differ where they are a whole error of the first apart; one has four rows."""
+    F = np.array([[1.0, 1.5], [-1.0, 1.0], [1.0, 1.0], [-1.0, -3.0], [7.0, 9.0]])
+    votes = Votes(F, np.zeros(5), None, None)
     before, after = (
         HeldOutPredictions.of_weights(votes, votes.filled, w) for w in np.eye(2)
     )
+    before = replace(before, counted=np.arange(5) < 4)
     found = compared_errors(before, after, after, measure_of(None, of_classes=False))
     later, gap = np.sqrt(13.25 / 4), np.array([1.25, 0.0, 0.0, 8.0])
-    assert found["disagreement"] == 0.5
+    assert (found["n_rows"], found["disagreement"]) == (4, 0.5)
     assert found["error_before"] == 1.0
     assert found["error_after"] == found["error_as_weighed"] == pytest.approx(later)
     assert found["difference"] == pytest.approx(later - 1)

@@ -8,6 +8,7 @@ from committee.diagnostics.missing_votes import FilledVotes
 from committee.uncertainty import constant_interval
 from committee.uncertainty.stored_rows import (
     HeldOutResiduals,
+    _mean_of_unseen,
     _share,
     as_of_all_members,
 )
@@ -83,6 +84,25 @@ def test_residuals_of_few_votes_by_hand(u):
     # t k + (1 - t) |w|^2 = 2, t k + (1 - t) k_n = 8 / 3 and 4.
     expected = u * R * np.sqrt([2 / (8 / 3), 2 / 4, 1.0])
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_residuals_of_zero_say_that_members_share_their_errors():
+    """c = 0 - 2 and d = c + 2 = 0: t = 1, and one vote is as good as all."""
+    found = as_of_all_members(
+        np.array([0.0, 3.0]),
+        np.ones(2),
+        -np.ones(2),
+        np.ones(2),
+        np.array([True, False]),
+    )
+    assert found.tolist() == [0.0, 3.0]
+
+
+def test_a_row_on_which_votes_have_no_weight_is_not_known():
+    F = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+    held_out = np.array([[True, False], [False, True], [True, True]])
+    found = _mean_of_unseen(F, np.array([0.0, 0.5]), held_out)
+    np.testing.assert_array_equal(found, [np.nan, 1.0, 1.0])
 
 
 def test_without_a_row_of_several_votes_nothing_is_known_and_nothing_scaled():
