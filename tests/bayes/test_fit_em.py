@@ -1,6 +1,7 @@
 """EM against other maximisers of the same objective, and its own equations."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +11,33 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import approx_fprime, minimize, nnls
 from scipy.special import log_ndtr
 
-from committee.bayes.fit_em import Gaussian, Probit, fit_gaussian, fit_probit, log_mass
+from committee.bayes.fit_em import (
+    Gaussian,
+    Probit,
+    _best_single,
+    fit_gaussian,
+    fit_probit,
+    log_mass,
+)
 from committee.ep import error_moments, row_moments
 from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp
 from tests.reference.problems import make_problem
+
+
+def test_the_best_member_alone_by_hand():
+    """h / sqrt(L) is largest for the first; its weight is h / L, at least 1 / sqrt(L)."""
+    L = np.array([4.0, 1.0])
+    assert _best_single(L, np.array([6.0, 1.0])).tolist() == [1.5, 0.0]
+    assert _best_single(L, np.array([0.4, 0.1])).tolist() == [0.5, 0.0]
+
+
+def test_the_multiple_that_fits_best_by_hand():
+    """w'g / w'Gw."""
+    parts = {"G": np.diag([2.0, 3.0]), "g": np.array([4.0, 3.0]), "yy": 10.0, "n": 5}
+    model = Gaussian(SimpleNamespace(**parts))
+    assert model.multiple(np.ones(2)) == 7 / 5
+    assert model.multiple(np.array([1.0, -2.0])) == 1 / 2
 
 
 def regression(N=60, M=6, seed=0):

@@ -32,6 +32,8 @@ def test_coupling_points():
     assert len(draw_coupling(rows, 10, "train", rng())) == 10
     box = draw_coupling(rows, 100, "box", rng())
     assert np.all((box >= rows[0]) & (box <= rows[-1]))
+    # The range of 100 uniform numbers is 0.98 of theirs in the mean.
+    assert np.ptp(box) > 0.8 * np.ptp(rows)
 
 
 def test_centres_are_the_means_of_the_rows_that_are_nearest():

@@ -1,5 +1,7 @@
 """The sequence as printed, against a plain loop over its text."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,20 @@ from tests.reference import chen_sequence
 # EP is settled to 1e-4 standard deviations of a row; those of 200 rows add up to
 # sqrt(200) of it at most where they are independent.
 OFF = 1e-4 * np.sqrt(200)
+
+
+def test_each_rule_prefers_another_step():
+    """The error of the first is within .2 of the least, and it is the smallest."""
+    numbers = [(0.50, 1, 3.0, -9.0), (0.40, 4, 2.0, -8.0), (0.60, 2, 1.0, -7.0)]
+    numbers += [(0.70, 3, 4.0, -9.5)]
+    names = ("loo_error", "size", "log_evidence", "loo_density")
+    steps = [
+        SimpleNamespace(**dict(zip(names, row, strict=True)), loo_se=0.2)
+        for row in numbers
+    ]
+    rules = {"min-loo": 1, "max-evidence": 3, "max-density": 2, "one-se": 0}
+    for rule, step in rules.items():
+        assert preferred(steps, rule) is steps[step]
 
 
 def printed(rows, *y, **options):
