@@ -29,6 +29,14 @@ def test_a_target_has_no_part_in_its_own_prediction(numbers):
     assert np.array_equal(before.output[judged], after.output[judged])
 
 
+def test_trees_that_have_not_seen_a_row_stand_for_all(numbers):
+    """The second row has 3 of 4 votes by weight, so that these count 4 / 3 times."""
+    mask = np.array([[True, True], [False, True], [False, False]])
+    w = np.array([1.0, 3.0])
+    one = replace(numbers, held_out=mask, w=w, y=numbers.y[:3])
+    np.testing.assert_allclose(one.share, [[1, 1], [0, 4 / 3], [0, 0]])
+
+
 def test_no_candidate_is_clearly_better_and_none_as_good_is_smaller(numbers):
     found = list(candidates([numbers]))
     best = choice_module._best_of_numbers(found, numbers.weight, None)

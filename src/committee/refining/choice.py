@@ -189,7 +189,8 @@ def _mean_of_groups(problems: Sequence[Problem], solved: _Limited) -> FloatArray
     output, n = np.zeros_like(problems[0].y), np.zeros(len(problems[0].y))
     for problem, found in zip(problems, solved, strict=True):
         for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
-            output[rows] += problem.n_votes[rows, None] * (cut.honest[rows] @ c)
+            a = problem.n_votes[rows, None] * problem.share[rows]
+            output[rows] += np.einsum("nk,nkt->nt", a, cut.votes(c, rows))
         n += problem.n_votes
     return np.asarray(output / np.maximum(n, 1)[:, None])
 
@@ -203,10 +204,12 @@ def _moments(
     """Return moments of the votes of one group: numbers, or margins of two classes."""
     moments = np.zeros((len(GroupVotes._fields), len(problem.y)))
     for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
-        rival = None if other is None else other[rows]
-        u = cut.contrasts(c, rows, right[rows], rival)
+        votes, at = cut.votes(c, rows), np.arange(len(rows))
+        u = votes[at, :, right[rows]]
+        if other is not None:
+            u = u - votes[at, :, other[rows]]
         mask = None if problem.held_out is None else problem.held_out[rows]
-        moments[:, rows] = GroupVotes.of(u, mask, problem.w)
+        moments[:, rows] = GroupVotes.of(u / problem.w, mask, problem.w)
     return GroupVotes(*moments)
 
 

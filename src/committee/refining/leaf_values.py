@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import FloatArray, IntArray
 
 #: Residual of the normal equations, as a share of the right-hand side.
 TOLERANCE = 1e-6
@@ -25,6 +25,7 @@ class Squares(NamedTuple):
     Attributes
     ----------
     Z : sparse array of shape (N, L)
+        Zeros and ones.
     y : array of shape (N, T)
     weight : array of shape (N,) or (N, T)
         Of the rows, for each column of y where they differ.
@@ -35,18 +36,8 @@ class Squares(NamedTuple):
     weight: FloatArray
 
 
-def leaf_incidence(
-    leaves: IntArray,
-    n_leaves: int,
-    held_out: BoolArray | None = None,
-    w: FloatArray | None = None,
-) -> tuple[Any, BoolArray]:
-    """Return Z (N, L), and which rows have an entry.
-
-        Z_nl = a_n if l = leaf_m(x_n) and m did not see n,   a_n = sum_m w_m / sum_{m: not seen} w_m
-
-    so that a row meets only trees that have not seen it, and these stand for all. Without
-    a mask all entries are one.
+def leaf_incidence(leaves: IntArray, n_leaves: int) -> Any:
+    """Return Z (N, L): 1 where a row comes to a leaf, k entries in a row.
 
     Parameters
     ----------
@@ -54,33 +45,18 @@ def leaf_incidence(
         Leaves numbered through all trees, 0..L-1.
     n_leaves : int
         L.
-    held_out : bool array of shape (N, k), optional
-    w : array of shape (k,), optional
-        Weights of the trees, equal unless given.
 
     Examples
     --------
     >>> import numpy as np
     >>> from committee.refining.leaf_values import leaf_incidence
-    >>> Z, counted = leaf_incidence(np.array([[0, 2], [1, 2]]), 3)
-    >>> Z.toarray()
+    >>> leaf_incidence(np.array([[0, 2], [1, 2]]), 3).toarray()
     array([[1., 0., 1.],
            [0., 1., 1.]])
     """
     N, k = leaves.shape
-    if held_out is None:
-        entries, count, mask = np.ones(N * k), np.full(N, k), np.ones((N, k), bool)
-    else:
-        mask = held_out
-        weights = np.ones(k) if w is None else np.asarray(w)
-        heard = mask @ weights
-        count = np.where(heard > 0, mask.sum(axis=1), 0)
-        mask = mask & (count > 0)[:, None]
-        scale = np.divide(weights.sum(), heard, out=np.zeros(N), where=count > 0)
-        entries = np.repeat(scale, count)
-    ends = np.concatenate([[0], np.cumsum(count)])
-    Z = csr_array((entries, leaves[mask], ends), shape=(N, n_leaves))
-    return Z, np.asarray(count > 0)
+    ends = np.arange(N + 1) * k
+    return csr_array((np.ones(N * k), leaves.ravel(), ends), shape=(N, n_leaves))
 
 
 def refit(
@@ -163,5 +139,5 @@ class _Equations:
         return sum(Zt @ (s * (y - Z @ start)) for Z, Zt, y, s in self.parts)
 
     def diagonal(self) -> Any:
-        """Return the diagonal of A, for each column where they differ."""
-        return self.ridge + sum(Zt.power(2) @ s for _, Zt, _, s in self.parts)
+        """Return the diagonal of A, for each column where they differ; Z is 0 or 1."""
+        return self.ridge + sum(Zt @ s for _, Zt, _, s in self.parts)

@@ -108,6 +108,18 @@ class Problem:
                 n[rows] = self.held_out[rows].sum(axis=1)
         return n
 
+    @cached_property
+    def share(self) -> FloatArray:
+        """Weights (N, k) by which the trees that have not seen a row stand for all.
+
+        a_nm = sum_m w_m / sum_{m: not seen} w_m,   0 for trees that have seen the row
+        """
+        if self.held_out is None:
+            return np.ones(self.rows.shape)
+        heard = self.held_out @ self.w
+        a = np.divide(self.w.sum(), heard, out=np.zeros(len(heard)), where=heard > 0)
+        return np.asarray(a[:, None] * self.held_out)
+
     def start(self, shrink: float = 0.0, fold: int | None = None) -> FloatArray:
         """Return c0 = w_m v for every node, (n_nodes, T), of all rows or without a fold.
 
@@ -156,20 +168,16 @@ class Cut:
     def __init__(self, problem: Problem, cut: BoolArray, shrink: float = 0.0) -> None:
         self.problem, self.cut, self.shrink = problem, cut, shrink
         self.leaves, self.number = problem.nodes.columns(cut)
-        Z, self.counted = leaf_incidence(
-            self.number[problem.rows], len(self.leaves), problem.held_out, problem.w
-        )
-        self.honest = Z
 
     @cached_property
     def every(self) -> Any:
         """Incidence of all rows and their leaves in all trees, (N, L)."""
-        return leaf_incidence(self.number[self.problem.rows], len(self.leaves))[0]
+        return leaf_incidence(self.number[self.problem.rows], len(self.leaves))
 
     @cached_property
     def _made_up(self) -> Any:
         """The same of made-up rows, (S, L)."""
-        return leaf_incidence(self.number[self.problem.made_up], len(self.leaves))[0]
+        return leaf_incidence(self.number[self.problem.made_up], len(self.leaves))
 
     def _parts(self, settings: Settings, fold: int | None) -> list[Squares]:
         """Return what is fitted: all of it, or with weight zero what belongs to a fold."""
@@ -245,15 +253,9 @@ class Cut:
         """Return c0 of the leaves, (L, T), of all rows or without a fold."""
         return self.problem.start(self.shrink, fold)[self.leaves]
 
-    def contrasts(
-        self, c: FloatArray, rows: IntArray, right: IntArray, other: IntArray | None
-    ) -> FloatArray:
-        """Return votes u = c / w of some rows, (n, k): of class `right` less `other`."""
-        leaves = self.number[self.problem.rows[rows]]
-        u = c[leaves, right[:, None]]
-        if other is not None:
-            u = u - c[leaves, other[:, None]]
-        return np.asarray(u / self.problem.w)
+    def votes(self, c: FloatArray, rows: IntArray) -> FloatArray:
+        """Return w u, the values of the leaves of some rows in each tree, (n, k, T)."""
+        return np.asarray(c[self.number[self.problem.rows[rows]]])
 
     def at_nodes(self, c: FloatArray) -> FloatArray:
         """Return values of all nodes: c at leaves and below them, means above them.
