@@ -32,10 +32,10 @@ SHRINKAGES = np.logspace(1.0, -4.0, 21)
 OFFSET_PRECISION = 4.0
 #: Steps after which lambda is no longer chosen anew, and all steps.
 _CHOOSING, _STEPS = 10, 50
-#: What a last step may bring, in units of N.
+#: What a last step may bring by default.
 _TOLERANCE = 1e-13
-#: Elements of F that are looked at at once.
-_BLOCK = 2**20
+#: Elements of F that are looked at at once: what fits the cache of a core.
+_BLOCK = 2**17
 #: What a row can have of the weights at most: one that made them alone leaves nothing.
 _MOST_LEVERAGE = 0.9
 _TINY = np.finfo(np.float64).tiny
@@ -180,7 +180,7 @@ def _blocks(
         s = s * held_out.any(axis=1)
     size = max(1, _BLOCK // (M * K))
     for rows in (slice(i, i + size) for i in range(0, N, size)):
-        z = pooled_terms(F[rows], floor).transpose(0, 2, 1)
+        z = pooled_terms(F[rows].transpose(0, 2, 1).copy(), floor)
         if held_out is not None:
             z = z * _slopes(held_out[rows])[:, None, :]
         yield z, s[rows], rows
@@ -227,7 +227,7 @@ class _Rows(NamedTuple):
     ) -> Self:
         """Return those of rows z (N, K, M) with probabilities p."""
         n, root = np.arange(len(y)), np.sqrt(s[:, None] * p)
-        centred = z - np.einsum("nk,nkm->nm", p, z)[:, None, :]
+        centred = z - p[:, None, :] @ z
         pull = s[:, None] * centred[n, y]
         if offsets:
             missing = -p
@@ -244,7 +244,7 @@ class _Rows(NamedTuple):
         H[:M, :M] = B.T @ B
         if P > M:
             sp = self.root**2
-            H[:M, M:] = np.einsum("nk,nkm->mk", self.root, self.members)
+            H[:M, M:] = np.sum(self.root[:, :, None] * self.members, axis=0).T
             H[M:, :M] = H[:M, M:].T
             H[M:, M:] = np.diag(sp.sum(axis=0)) - sp.T @ self.p
         return H
@@ -252,7 +252,7 @@ class _Rows(NamedTuple):
     def times(self, x: FloatArray) -> FloatArray:
         """Return B_n x_n, (N, K), of x (N, P)."""
         M = self.members.shape[2]
-        u = np.einsum("nkm,nm->nk", self.members, x[:, :M])
+        u = (self.members @ x[:, :M, None])[:, :, 0]
         if x.shape[1] > M:
             b = x[:, M:]
             u += self.root * (b - np.sum(self.p * b, axis=1, keepdims=True))
@@ -260,7 +260,7 @@ class _Rows(NamedTuple):
 
     def back(self, u: FloatArray) -> FloatArray:
         """Return B_n'u_n, (N, P), of u (N, K)."""
-        x = np.einsum("nkm,nk->nm", self.members, u)
+        x = (u[:, None, :] @ self.members)[:, 0]
         if self.pull.shape[1] == x.shape[1]:
             return np.asarray(x)
         ru = self.root * u
@@ -325,6 +325,7 @@ def fit_log_pool(
     prior: PoolPrior,
     shrinkage: float | None = None,
     start: FloatArray | None = None,
+    tol: float = _TOLERANCE,
 ) -> Pooled:
     """Return the v of least loss, with lambda = N times the shrinkage.
 
@@ -344,6 +345,8 @@ def fit_log_pool(
     shrinkage : float, optional
     start : array of shape (P,), optional
         Default: the target of the prior.
+    tol : float
+        What the last step may bring, in units of N.
     """
     v = prior.target if start is None else start
     found, chosen = at(v), shrinkage
@@ -354,7 +357,7 @@ def fit_log_pool(
         target = _minimiser(found, v, prior, chosen)
         there = found.towards(target - v)
         gain = _loss(found, v, prior, chosen) - _loss(there, target, prior, chosen)
-        if gain <= _TOLERANCE * found.weight:
+        if gain <= tol * found.weight:
             # So near the quadratic is exact, and the last step needs no look.
             v, found = target, there
             break

@@ -134,15 +134,16 @@ class LogPool(Combiner):
 
     def _weigh(self, votes: Votes) -> FloatArray:
         K = check_classes(votes, self)
+        M, start = votes.n_members, None
         if isinstance(self.floor, str):
-            floor = least_probability(votes, self)
+            floor, start = least_probability(votes, self)
+            start = start if self.offsets else start[:M]
         else:
             floor = float(self.floor)
 
-        M = votes.n_members
         prior = PoolPrior.of(M, K if self.offsets else 0, votes.mean_weight())
         rho = None if isinstance(self.shrinkage, str) else float(self.shrinkage)
-        found = weigh_logarithms(votes, floor, prior, rho)
+        found = weigh_logarithms(votes, floor, prior, rho, start=start)
         if self.signed:
             near = found.weights / found.slope
             prior = prior.near(near, signed=True)
@@ -224,6 +225,8 @@ class LogWeights(NamedTuple):
     log_loss, error, error_se : float
         Mean log-loss of a row, share of wrong rows and its standard error, by weights
         without the row.
+    point : array of shape (P,)
+        Weights and offsets before they are multiplied by t.
     """
 
     weights: FloatArray
@@ -234,6 +237,7 @@ class LogWeights(NamedTuple):
     log_loss: float
     error: float
     error_se: float
+    point: FloatArray
 
 
 def weigh_logarithms(
@@ -242,11 +246,12 @@ def weigh_logarithms(
     prior: PoolPrior,
     rho: float | None = None,
     members: Any = slice(None),
+    **how: Any,
 ) -> LogWeights:
     """Return the weights and offsets of least log-loss, for all or some members.
 
     `prior` is one of the M weights of these members, and of K or no offsets; `rho` None
-    is found by leave-one-out.
+    is found by leave-one-out. `how` are `start` and `tol` of `fit_log_pool`.
     """
 
     def at(v: FloatArray) -> PoolSums:
@@ -255,7 +260,7 @@ def weigh_logarithms(
 
     K = votes.n_classes
     assert K is not None
-    found = fit_log_pool(at, prior, rho)
+    found = fit_log_pool(at, prior, rho, **how)
     left_out: LeftOut = votes.total(_left_out, members, found.point, found.cov, floor)
     slope, log_loss = left_out.least(K)
     weights, offsets = np.split(slope * found.point, [int(prior.share.sum())])
@@ -270,6 +275,7 @@ def weigh_logarithms(
         log_loss,
         error,
         float(np.sqrt(error * (1 - error) / left_out.weight)),
+        found.point,
     )
 
 
@@ -308,6 +314,8 @@ _FLOORS, _LARGEST_FLOOR = (1.0, 4.0, 16.0, 64.0), 0.1
 #: rho while floors are tried, and the gain in log-loss of all rows that a larger one needs:
 #: otherwise a floor that is better by chance would cut a calibrated member.
 _FLOOR_SHRINKAGE, _STRONG = 0.01, 3.0
+#: What the last step of the fit of a floor may bring to the log-loss of a row.
+_FLOOR_TOLERANCE = 1e-7
 
 
 def check_classes(votes: Votes, combiner: Any) -> int:
@@ -320,22 +328,26 @@ def check_classes(votes: Votes, combiner: Any) -> int:
     return votes.n_classes
 
 
-def least_probability(votes: Votes, combiner: Any) -> float:
-    """Return eps, the least probability that a member can mean.
+def least_probability(votes: Votes, combiner: Any) -> tuple[float, FloatArray]:
+    """Return eps, the least probability that a member can mean, and where to begin.
 
     N rows cannot tell events rarer than 1 / (N + K) apart; a member that is wrong where
     it says 0, as a few neighbours or trees are, means less than that. Of four floors it
-    is the least whose `LogPool` has the least leave-one-out loss, up to 3 / N.
+    is the least whose `LogPool` has the least leave-one-out loss, up to 3 / N. Each begins
+    at the weights and offsets (M + K,) of the one before; those of eps are returned.
     """
-    K, N = check_classes(votes, combiner), votes.aside(_n_rows)
+    K, N = check_classes(votes, combiner), n_rows_with_votes(votes)
     prior = PoolPrior.of(votes.n_members, K, votes.mean_weight())
     floors = [c / (N + K) for c in _FLOORS]
     floors = [e for e in floors if e <= _LARGEST_FLOOR] or floors[:1]
-    losses = [
-        weigh_logarithms(votes, e, prior, _FLOOR_SHRINKAGE).log_loss for e in floors
-    ]
-    near = np.array(losses) <= min(losses) + _STRONG / max(N, 1)
-    return float(floors[int(near.argmax())])
+    found, start = [], None
+    for e in floors:
+        how = {"start": start, "tol": _FLOOR_TOLERANCE}
+        found.append(weigh_logarithms(votes, e, prior, _FLOOR_SHRINKAGE, **how))
+        start = found[-1].point
+    losses = np.array([one.log_loss for one in found])
+    best = int((losses <= losses.min() + _STRONG / max(N, 1)).argmax())
+    return floors[best], found[best].point
 
 
 #: Slope of the logistic function that is nearest to Phi.
@@ -384,7 +396,7 @@ def log_floor(pruner: Any, votes: Votes, *, averages: bool) -> float | None:
             'pool="log" has probit rows and posterior weights: leave likelihood at '
             '"auto" or "probit" and votes at "posterior".'
         )
-    return least_probability(votes, pruner)
+    return least_probability(votes, pruner)[0]
 
 
 def holds_probabilities(votes: Votes) -> bool:
@@ -409,6 +421,11 @@ def _sure_predictions(votes: Votes) -> Sums:
 
 def _in_range(F: FloatArray) -> bool:
     return bool(F.min() >= -_ROUNDING and F.max() <= 1 + _ROUNDING)
+
+
+def n_rows_with_votes(votes: Votes) -> int:
+    """Return the number of rows on which some member has a vote."""
+    return int(votes.aside(_n_rows))
 
 
 def _n_rows(votes: Votes) -> int:
