@@ -266,7 +266,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
             return as_probabilities(scores)
         # The combiner's weights, scaled to sum one, are the weights of a pruned committee.
         unit = share_unit(self.combiner_.weights_) if link == "slope" else 1.0
-        return self.combiner_.probabilities(unit * scores)
+        return self.combiner_.linked(unit * scores)
 
     def _decided(self, scores: FloatArray) -> Any:
         """Return class codes (N,) of the largest sums; one slope keeps their order."""

@@ -426,3 +426,22 @@ def test_the_deviation_of_a_member_that_is_opposite_to_y(rng):
     F = (-y + 0.1 * rng.normal(size=200))[:, None]
     mean, std = EPPruner().fit(F, y).combine(F, return_std=True)
     np.testing.assert_allclose(std, np.sqrt(np.mean((y - mean) ** 2)), rtol=0.1)
+
+
+@pytest.mark.parametrize("pruner", PRUNERS)
+def test_votes_make_no_class_impossible(pruner, rng):
+    """Shares of zero are 1 / (N + K), as an event that N rows cannot tell apart."""
+    y = rng.integers(0, 2, 300)
+    right = rng.random((300, 12)) < 0.85
+    F = np.eye(2)[np.where(right, y[:, None], 1 - y[:, None])]
+    fitted = pruner(pool="votes").fit(F, y)
+    shares = combine(F, fitted.weights_) / fitted.weights_.sum()
+    agreed = (shares == 0).any(axis=1)
+    assert agreed.any() and not agreed.all()
+    p = fitted.probabilities(fitted.combine(F))
+    np.testing.assert_allclose(p[~agreed], shares[~agreed])
+    eps = 1 / 302
+    np.testing.assert_allclose(p[agreed].min(axis=1), eps / (1 + eps))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    # A committee of it is calibrated, or has the shares as they are.
+    np.testing.assert_allclose(fitted.linked(fitted.combine(F)), shares, atol=1e-15)

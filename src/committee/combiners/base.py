@@ -197,6 +197,10 @@ class Combiner(ABC, BaseEstimator):
         p: FloatArray = softmax(scores, axis=1)
         return p
 
+    def linked(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that a committee calibrates: as a rule the same."""
+        return self.probabilities(scores)
+
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:
         """Return the committee's output, b + sum_m w_m f_m.

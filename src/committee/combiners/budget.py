@@ -128,6 +128,10 @@ class BudgetPruner(Combiner):
         """Return class probabilities (N, K) of combined scores, as `combiner` does."""
         return self.combiner_.probabilities(scores)
 
+    def linked(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that a committee calibrates, as `combiner` does."""
+        return self.combiner_.linked(scores)
+
 
 def _worth(combiner: Combiner, votes: Votes, S: IntArray, kept: IntArray) -> FloatArray:
     """Return L_m - L for each of the kept members."""

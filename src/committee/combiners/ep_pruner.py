@@ -23,7 +23,12 @@ from committee.combiners.likelihoods import (
     warn_of_light_weights,
     which_likelihood,
 )
-from committee.combiners.log_pool import LogWeights, log_floor, weigh_near
+from committee.combiners.log_pool import (
+    LogWeights,
+    log_floor,
+    n_rows_with_votes,
+    weigh_near,
+)
 from committee.ep import PathStep, RecordedRows, moments_path, preferred, votes_path
 from committee.ep.evidence_loop import Rule
 from committee.path import Path, as_equal_votes
@@ -91,6 +96,35 @@ class EvidencePruner(Combiner):
     likelihood_: str
     n_iter_: int
     converged_: bool
+    #: eps of `probabilities`.
+    _least_share: float = 0.0
+
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Turn combined scores into class probabilities.
+
+            p_k ~ max(s_k, 0), eps = 1 / (N + K) where that is zero,    or softmax_k(s)
+
+        Few members that agree would call a class impossible for which they have no vote.
+        A committee has a calibration instead; without one its probabilities are shares.
+
+        Parameters
+        ----------
+        scores : array of shape (N, K)
+            b + sum_m w_m f_m, as `combine` returns it.
+
+        Returns
+        -------
+        p : array of shape (N, K)
+            Largest where the score is largest.
+        """
+        p = super().probabilities(scores)
+        p[p == 0] = self._least_share
+        p /= p.sum(axis=1, keepdims=True)
+        return p
+
+    def linked(self, scores: FloatArray) -> FloatArray:
+        """Return shares without a floor: a committee has a calibration."""
+        return super().probabilities(scores)
 
     def _weigh(self, votes: Votes) -> FloatArray:
         self.floor_ = log_floor(self, votes, averages=self._is_equal_vote())
@@ -104,6 +138,8 @@ class EvidencePruner(Combiner):
             "callback": step_printer() if self.verbose else None,
         }
         warn_of_light_weights(votes)
+        if votes.n_classes is not None:
+            self._least_share = 1.0 / (n_rows_with_votes(votes) + votes.n_classes)
         self._sums_to_one, self.offsets_ = False, None
         rule = self._rule()
         if self.likelihood_ == "probit":

@@ -270,7 +270,7 @@ def check_mean(committee: Any) -> None:
         return
     K, w = len(committee.classes_), committee.combiner_.weights_
     s = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])
-    p = committee.combiner_.probabilities(w.sum() * s)
+    p = committee.combiner_.linked(w.sum() * s)
     if not np.allclose(p, as_probabilities(s), rtol=0, atol=1e-14):
         raise ValueError(
             "A native model averages probabilities. The probabilities of "
