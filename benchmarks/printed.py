@@ -1,17 +1,21 @@
 """Printed, delivered, fresh: is the error that a model prints the error of fresh rows?
 
-python -m benchmarks printed [--sets adult generated] [--seeds 3] [--rows 3000]
-[--ensembles NAME ...]
+python -m benchmarks printed [--sets adult generated] [--first 0] [--seeds 3]
+[--rows 3000] [--ensembles NAME ...]
 
 For each ensemble of two classes: the error and the log-loss that it prints of itself
 (`summary()`, or the held-out scores of `fit`), those of the model that is delivered
 (after `save` and `load`, and as a model of scikit-learn where there is one), and those of
 fresh rows in memory. Delivered and fresh are measured on the same rows and are equal up
 to rounding; the largest difference of their probabilities is a column. Printed and fresh
-differ by z standard errors, for each seed and for all of them: both are means over their
-rows, and the standard deviation of a row's loss is taken from the fresh rows. Lines with the same
-seed share their rows, so that their z go together. Boosters and extra trees are pruned on a quarter
-of the rows, forests out of bag.
+differ by z standard errors, for all seeds together: both are means over their rows, and the
+standard deviation of a row's loss is taken from the fresh rows. Lines with the same seed
+share their rows, so that their z go together: if these rows are hard, all are high. What is
+hard is told by a control, a booster that was trained on other rows. By its losses on both
+sets of rows, times the slope of the ensemble's losses on its, the difference is corrected:
+"rows" is the correction, "z left" the z of what is left, in standard errors of what the
+control leaves. Boosters and extra trees are pruned on a quarter of the rows, forests out of
+bag.
 """
 
 import argparse
@@ -66,23 +70,30 @@ class Line(NamedTuple):
     gap: float
     fresh: tuple[float, float]
     spread: tuple[float, float]
+    rows: tuple[float, float]
+    left: tuple[float, float]
     n_fresh: int
 
     @property
-    def z(self) -> tuple[float, ...]:
+    def z(self) -> np.ndarray:
         """(printed - fresh) / s, for error and log-loss."""
-        root = np.sqrt(1 / self.n_printed + 1 / self.n_fresh)
-        return tuple(
-            (a - b) / (s * root)
-            for a, b, s in zip(self.printed, self.fresh, self.spread, strict=True)
-        )
+        return np.subtract(self.printed, self.fresh) / self._se(self.spread)
+
+    @property
+    def z_left(self) -> np.ndarray:
+        """(printed - fresh - rows) / s, s of what the control leaves."""
+        gap = np.subtract(self.printed, self.fresh) - self.rows
+        return gap / self._se(self.left)
+
+    def _se(self, spread) -> np.ndarray:
+        return np.array(spread) * np.sqrt(1 / self.n_printed + 1 / self.n_fresh)
 
 
 def rows_of(name: str, seed: int, n: int):
-    """Return X, y of n rows, and fresh X, y."""
+    """Return X, y of n rows, fresh X, y, and X, y of n rows for the control."""
     if name == "generated":
         X, y = make_classification(
-            n + FRESH, 20, n_informative=8, flip_y=0.1, random_state=seed
+            2 * n + FRESH, 20, n_informative=8, flip_y=0.1, random_state=seed
         )
     else:
         z = load("adult")
@@ -91,8 +102,8 @@ def rows_of(name: str, seed: int, n: int):
         complete = np.isfinite(X).all(axis=1)
         X, y = X[complete], y[complete]
     order = np.random.default_rng(seed).permutation(len(y))
-    X, y = X[order], y[order]
-    return X[:n], y[:n], X[n : n + FRESH], y[n : n + FRESH]
+    parts = np.split(order[: 2 * n + FRESH], [n, n + FRESH])
+    return [(X[rows], y[rows]) for rows in parts]
 
 
 def boosters(seed: int):
@@ -207,19 +218,32 @@ def delivered(model, X) -> list[np.ndarray]:
 
 
 def line_of(fit, data) -> Line:
-    X, y, X_fresh, y_fresh = data
+    (X, y), (X_fresh, y_fresh), others = data
     model = fit(X, y)
     printed, n_printed = printed_by(model)
     p = model.predict_proba(X_fresh)
-    others = delivered(model, X_fresh)
+    found = delivered(model, X_fresh)
     by_row = losses(p, y_fresh)
+    control = HistGradientBoostingClassifier(random_state=0).fit(*others)
+    last = len(y) // 4 if n_printed <= len(y) // 4 else len(y)
+    on_rows, on_fresh = (
+        losses(control.predict_proba(X), y)
+        for X, y in ((X[-last:], y[-last:]), (X_fresh, y_fresh))
+    )
+    rows, left = [], []
+    for own, known, new in zip(by_row, on_rows, on_fresh, strict=True):
+        slope = np.cov(own, new)[0, 1] / new.var()
+        rows.append(float(slope * (known.mean() - new.mean())))
+        left.append(float((own - slope * new).std()))
     return Line(
         printed,
         n_printed,
-        tuple(float(loss.mean()) for loss in losses(others[-1], y_fresh)),
-        max(float(abs(q - p).max()) for q in others),
+        tuple(float(loss.mean()) for loss in losses(found[-1], y_fresh)),
+        max(float(abs(q - p).max()) for q in found),
         tuple(float(loss.mean()) for loss in by_row),
         tuple(float(loss.std()) for loss in by_row),
+        tuple(rows),
+        tuple(left),
         len(y_fresh),
     )
 
@@ -227,6 +251,7 @@ def line_of(fit, data) -> Line:
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=["adult", "generated"])
+    parser.add_argument("--first", type=int, default=0, help="seed")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--ensembles", nargs="+")
@@ -237,29 +262,31 @@ def main(argv: list[str]) -> None:
             if asked.ensembles and name not in asked.ensembles:
                 continue
             found = []
-            for seed in range(asked.seeds):
+            for seed in range(asked.first, asked.first + asked.seeds):
                 with warnings.catch_warnings(), threadpool_limits(1):
                     warnings.simplefilter("ignore")
                     fit = dict(ensembles(seed))[name]
                     found.append(line_of(fit, rows_of(data, seed, asked.rows)))
             rows.append(row_of(data, name, found))
             print("  ".join(rows[-1]), flush=True)
-    columns = ["printed", "delivered", "fresh", "z of each seed", "of all"]
+    columns = ["printed", "delivered", "fresh", "z", "rows", "z left"]
     for i, title in enumerate(("Error", "Log-loss")):
-        cells = [[*row[:2], *row[2 + 5 * i : 7 + 5 * i], row[-1]] for row in rows]
+        cells = [[*row[:2], *row[2 + 6 * i : 8 + 6 * i], row[-1]] for row in rows]
         show(title, ["set", "ensemble", *columns, "gap of p"], cells)
 
 
 def row_of(data: str, name: str, found: list[Line]) -> list[str]:
-    """Return the means over seeds, and z of each seed."""
+    """Return the means over seeds, and z of all seeds."""
     cells = [data, name]
     for i, shown in enumerate(("{:.2%}", "{:.4f}")):
         for part in ("printed", "delivered", "fresh"):
             mean = np.mean([getattr(line, part)[i] for line in found])
             cells.append(shown.format(mean))
-        z = np.array([line.z[i] for line in found])
-        cells.append(" ".join(f"{each:+.1f}" for each in z))
-        cells.append(f"{z.sum() / np.sqrt(len(z)):+.1f}")
+        root = np.sqrt(len(found))
+        cells.append(f"{sum(line.z[i] for line in found) / root:+.1f}")
+        rows = np.mean([line.rows[i] for line in found])
+        cells.append(shown.replace(":", ":+").format(rows))
+        cells.append(f"{sum(line.z_left[i] for line in found) / root:+.1f}")
     return [*cells, f"{max(line.gap for line in found):.0e}"]
 
 

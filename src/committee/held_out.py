@@ -12,7 +12,7 @@ that `committee train` prints are functions of these predictions.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -25,7 +25,7 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import safe_indexing
 from committee.calibration import Calibration, fit_calibration
 from committee.combiners import Combiner
-from committee.diagnostics.missing_votes import FilledVotes
+from committee.diagnostics.missing_votes import FilledVotes, uniform_numbers
 from committee.gates import Gate
 from committee.losses import Measure, decided, mean_and_se, paired_difference
 from committee.probabilities import as_probabilities, pooled_terms
@@ -34,6 +34,8 @@ from committee.votes import Votes
 
 #: With more rows than this, two folds are enough, and cost no more than one more fit.
 _MANY = 10_000
+#: Draws of missing votes, at least and at most, and the rows that all draws have together.
+_DRAWS, _DRAWN_ROWS = (2, 16), 50_000
 #: Largest number of committee sizes that are evaluated.
 _SIZES = 25
 
@@ -68,6 +70,8 @@ class HeldOutPredictions:
         Kind of the calibration.
     log_pool : bool
         Whether `output` is a sum of log-probabilities.
+    link : callable or None
+        Function that made p of `output`; None if p are shares of it.
     """
 
     votes: Votes
@@ -81,6 +85,7 @@ class HeldOutPredictions:
     filled: FilledVotes | None = None
     method: str | None = None
     log_pool: bool = False
+    link: Callable[[FloatArray], FloatArray] | None = None
 
     @classmethod
     def of_weights(cls, votes: Votes, filled: FilledVotes, w: FloatArray) -> Self:
@@ -126,12 +131,11 @@ class HeldOutPredictions:
             variance=self.variance,
         )
 
-    @cached_property
+    @property
     def probabilities(self) -> FloatArray:
         """Calibrated class probabilities (N, K). Raises ValueError if none are known."""
-        found = self.calibration
-        if found is not None:
-            return found(self.p, self.output, self.variance)
+        if self.calibration is not None:
+            return self.calibration(self.p, self.output, self.variance)
         if self.p is None:
             raise ValueError(
                 "The probabilities of an ensemble that does not average its members "
@@ -139,45 +143,76 @@ class HeldOutPredictions:
             )
         return self.p
 
+    @cached_property
+    def drawn(self) -> FloatArray:
+        """Calibrated probabilities (J, N, K) as if all members voted, J draws.
+
+        `output` has the spread of the votes that are there. Missing votes are drawn for
+        averages of probabilities; other committees have one draw, `probabilities`.
+        """
+        if not self._averages:
+            return self.probabilities[None]
+        u = uniform_numbers(
+            int(np.clip(_DRAWN_ROWS // len(self.output), *_DRAWS)), len(self.output)
+        )
+        p, filled = (
+            np.empty((len(u), *self.output.shape)),
+            self.votes.filled_probabilities,
+        )
+        for rows, w in self.folds:
+            p[:, rows] = filled.take(rows).drawn(w, u[:, :, rows])
+        unit = np.where(self.counted, self.output.sum(axis=1), 1.0)[:, None]
+        link, calibration = self.link or as_probabilities, self.calibration
+        for j, sums in enumerate(p * unit):
+            p[j] = link(sums)
+            if calibration is not None:
+                p[j] = calibration(p[j], sums)
+        return p
+
     @property
     def _codes(self) -> IntArray:
         return np.asarray(self.votes.y, dtype=np.intp)
 
+    @cached_property
+    def _averages(self) -> bool:
+        """Whether `output` are weighted means of members that vote on some rows only."""
+        if not self.votes.masked or self.log_pool or self.p is None:
+            return False
+        fair = all(np.all(w >= 0) and np.any(w) for _, w in self.folds)
+        return bool(self.folds) and fair and bool(self.output.min() >= 0)
+
     def row_losses(self, measure: Measure) -> FloatArray:
-        """Return the losses of a measure by row, (N,)."""
+        """Return the losses of a measure by row, (N,); means over draws of the votes."""
         if measure.losses is None:
             return self._error_losses()
         y, s = self.votes.y, self.row_weights
         if self.votes.n_classes is None:
             return measure.losses(np.asarray(self.values), y, s)
-        p = self.probabilities
-        if measure.expected is None or not self._are_means_of_some(p):
-            return measure.losses(p, y, s)
-        losses = np.zeros(len(p))
-        for rows, w in self.folds:
-            expected = getattr(
-                self.votes.filled_probabilities.take(rows), measure.expected
-            )
-            losses[rows] = expected(w)
-        return losses
+        return np.asarray(
+            np.mean([measure.losses(p, y, s) for p in self.drawn], axis=0)
+        )
 
     def _error_losses(self) -> FloatArray:
-        """Return the expected losses; a vector of slopes may decide differently."""
-        if self.method != "vector" or self.p is None:
-            return self.losses
-        wrong = self.probabilities.argmax(axis=1) != self.votes.y
-        return np.asarray(wrong, dtype=np.float64)
+        """Return the expected losses.
 
-    def _are_means_of_some(self, p: FloatArray) -> bool:
-        """Whether p are plain weighted means of members that vote on some rows only.
-
-        Calibrated probabilities contain the variance of the sums already.
+        A vector of slopes may decide differently from `output`, and where `output`
+        varies more than all votes would, the normal distribution cannot be used.
         """
-        if not self.votes.masked or not self.folds or self.output.min() < 0:
-            return False
-        if any(np.any(w < 0) or not np.any(w) for _, w in self.folds):
-            return False
-        return np.allclose(p, as_probabilities(self.output), rtol=1e-9, atol=1e-12)
+        vector = self.method == "vector" and self.p is not None
+        few = self._varies_more
+        if not vector and not few.any():
+            return self.losses
+        wrong = np.mean(self.drawn.argmax(axis=2) != self.votes.y, axis=0)
+        return np.asarray(wrong if vector else np.where(few, wrong, self.losses))
+
+    @property
+    def _varies_more(self) -> BoolArray:
+        """Rows on which averages vary more than with the votes of all members."""
+        few = np.zeros(len(self.losses), dtype=bool)
+        if self.votes.n_classes is not None and self._averages:
+            for rows, w in self.folds:
+                few[rows] = self.votes.filled.take(rows).open_share(w) < 0
+        return few
 
     def error(
         self, measure: Measure, counted: BoolArray | None = None
@@ -196,7 +231,7 @@ class HeldOutPredictions:
         """
         s = self.votes.sample_weight
         if self.votes.n_classes is not None:
-            return HeldOutScores.of(self.probabilities, self._codes, self.counted, s)
+            return HeldOutScores.of(self.drawn[0], self._codes, self.counted, s)
         assert self.filled is not None
         return HeldOutResiduals.of(self.filled, self.folds, support, s)
 
@@ -347,7 +382,7 @@ class CrossFit:
             values[test] = np.where(part.counted, decided(output[test]), baseline)
             if K:
                 variance[test] = part.margin_variance(w / u)
-                p[test] = combiner.probabilities(u * output[test])
+                p[test] = combiner.linked(u * output[test])
         return HeldOutPredictions(
             self.votes,
             output,
@@ -451,8 +486,8 @@ def of_committee(
     found = HeldOutPredictions.of_weights(votes, votes.filled, w)
     if votes.n_classes is None:
         return found
-    shares = as_probabilities if combiner is None else combiner.probabilities
-    return replace(found, p=shares(found.output), method=method)
+    linked = as_probabilities if combiner is None else combiner.linked
+    return replace(found, p=linked(found.output), method=method)
 
 
 def of_gate(

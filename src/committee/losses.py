@@ -210,15 +210,11 @@ class Measure:
         votes are missing.
     root : bool
         Whether the root of the mean is reported.
-    expected : str or None
-        Method of `FilledProbabilities` that returns the expected losses of weighted
-        means of probabilities where votes are missing.
     """
 
     name: str
     losses: Callable[[FloatArray, Any, FloatArray], FloatArray] | None = None
     root: bool = False
-    expected: str | None = None
 
     def shown(self, mean: Any, se: Any) -> tuple[Any, Any]:
         """Return the error and its standard error: of a root by the delta method."""
@@ -238,12 +234,12 @@ class Measure:
         return (gap / scale, se / scale) if scale > 0 else (gap, se)
 
 
-LOG_LOSS = Measure("log-loss", log_losses, expected="log_losses")
+LOG_LOSS = Measure("log-loss", log_losses)
 #: Measures by the names of scikit-learn's scorers; the first is the default.
 OF_CLASSES = {
     "accuracy": Measure("error rate"),
     "neg_log_loss": LOG_LOSS,
-    "neg_brier_score": Measure("Brier score", brier_losses, expected="brier_losses"),
+    "neg_brier_score": Measure("Brier score", brier_losses),
     "roc_auc": Measure("1 - AUC", ranking_losses),
 }
 _RMSE = Measure("RMSE", root=True)

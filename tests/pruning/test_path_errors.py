@@ -52,8 +52,9 @@ def test_probabilities_of_few_members_hold_on_fresh_rows(K, limits):
         for p in (np.exp(t * s) for t in np.linspace(1, 10, 40))
     )
     assert found < best + 0.02
-    summary = small.summary()
-    assert summary.log_loss_after == pytest.approx(found, rel=0.15)
+    p = small.predict_proba(X_new)[np.arange(len(y_new)), y_new]
+    se = np.log(p).std() / np.sqrt(len(y))
+    assert abs(small.summary().log_loss_after - found) < 4 * se
 
 
 @pytest.mark.parametrize("K", [2, 4])
@@ -97,8 +98,9 @@ def test_the_calibration_of_the_ensemble_counts_before_pruning():
     ).fit(X, y)
     summary = prune(committee, X, y, oob=True).summary()
     assert summary.n_members_before == summary.n_members_after
-    # The slopes of both are found by a search to a tolerance.
-    assert summary.log_loss_before == pytest.approx(summary.log_loss_after, rel=1e-4)
+    # The slopes of both are found by a search on the votes that are there; as if all
+    # voted, another slope changes the loss at first order.
+    assert summary.log_loss_before == pytest.approx(summary.log_loss_after, rel=5e-3)
 
 
 def test_the_slope_is_found_once_and_goes_along():

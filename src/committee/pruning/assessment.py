@@ -198,7 +198,11 @@ class Assessment:
         if not self._of_classes:
             return found
         p = committee._own_probabilities(found.output)
-        return replace(found, p=committee._calibrated(p, found.output, found.variance))
+        return replace(
+            found,
+            p=committee._calibrated(p, found.output, found.variance),
+            link=committee._probabilities,
+        )
 
     @cached_property
     def _before(self) -> HeldOutPredictions:
@@ -218,7 +222,7 @@ class Assessment:
         if votes.masked and weigher is not None and weigher.needs_rows:
             own = CrossFit(weigher, votes).own
             if own is not None:
-                return replace(own, p=self._as_calibrated(own), method=None)
+                return self._as_calibrated(own)
         assert roster.weights is not None
         filled = self.crossfit.filled
         if roster.floor != self.combiner.floor_:
@@ -228,16 +232,17 @@ class Assessment:
         found = HeldOutPredictions.of_weights(votes, filled, roster.weights)
         if not self._of_classes:
             return found
-        linked = roster.probabilities or as_probabilities
-        return replace(found, p=linked(found.output))
+        link = roster.probabilities or as_probabilities
+        return replace(found, p=link(found.output), link=link)
 
-    def _as_calibrated(self, own: HeldOutPredictions) -> FloatArray | None:
-        """Return the probabilities of the ensemble, with its own calibration."""
-        roster = self.data.roster
+    def _as_calibrated(self, own: HeldOutPredictions) -> HeldOutPredictions:
+        """Return predictions with the ensemble's own calibration."""
+        roster, own = self.data.roster, replace(own, method=None)
         if own.p is None or roster.calibrated is None:
-            return own.p
-        found = own.in_units(share_unit(roster.combiner.weights_))
-        return roster.calibrated(own.p, found.output, found.variance)
+            return own
+        own = own.in_units(share_unit(roster.combiner.weights_))
+        p = roster.calibrated(own.p, own.output, own.variance)
+        return replace(own, p=p, link=roster.probabilities)
 
     # --- errors and costs of the steps -------------------------------------------------
 
