@@ -4,11 +4,13 @@ python -m benchmarks arena [SET ...] [--pools FOLDER]
 
 Nine or ten models of AutoGluon, 5-fold bagged, on at most 1,500 rows; weighed on their
 out-of-fold predictions and measured on up to 5,000 fresh rows. Lines are relative to
-AutoGluon's greedy selection: the geometric mean over pools with its standard error. A win
-or a loss (w/t/l) is a difference beyond two standard errors, paired by rows. For AUC this
-is the test of DeLong, DeLong and Clarke-Pearson (1988). "auto" is the default of
-`CommitteeEnsembler`: `LogPool()` for classes, `RidgeWeights()` for numbers. Pools are kept
-in FOLDER and used again. It needs pip install '.[arena]'.
+"greedy", AutoGluon's selection: the geometric mean over pools with its standard error. A
+win or a loss (w/t/l) is a difference beyond two standard errors, paired by rows. For AUC
+this is the test of DeLong, DeLong and Clarke-Pearson (1988). "scaled" has a temperature of
+least log-loss, "hill climbing" and "stacking" are TabArena's. "auto" is the default of
+`CommitteeEnsembler`: `LogPool()` for classes, `RidgeWeights()` for numbers. "EP, as many"
+has at most as many models as greedy. Pools are kept in FOLDER and used again. It needs
+pip install '.[arena]'.
 """
 
 import argparse
@@ -28,7 +30,7 @@ from benchmarks._timing import show
 from committee import ARDPruner, CommitteeEnsembler, EPPruner, GreedyPruner
 from committee.losses import log_losses, paired_difference, ranking_losses
 
-GREEDY = "AutoGluon greedy"
+GREEDY = "greedy"
 OURS = ("auto", "EP", "EP, as many", "ARD", "our greedy")
 PACKAGES = (
     "autogluon.tabular",
@@ -156,9 +158,9 @@ def _lines(pool: ArenaPool) -> Iterator[tuple[str, Callable[..., Any]]]:
     yield GREEDY, _theirs(GreedyEnsembler, ensemble_size=25)
     yield "best single", _theirs(SingleBestEnsembler)
     if pool.kind != "regression":
-        yield "greedy, calibrated", _with_temperature
-    yield "TabArena climbing", _theirs(HillClimbingEnsembler)
-    yield "TabArena stacking", _theirs(StackingEnsembler)
+        yield "greedy, scaled", _with_temperature
+    yield "hill climbing", _theirs(HillClimbingEnsembler)
+    yield "stacking", _theirs(StackingEnsembler)
     yield "CMA-ES", _by_cma
     yield "auto", _ours("auto")
     yield "EP", _ours(EPPruner())
