@@ -82,19 +82,19 @@ class RowScore:
 
     def all_candidates(self) -> FloatArray:
         """Return the error with each of the members added."""
-        return self._with(np.arange(len(self.slabs)))
+        return self._with(0, len(self.slabs))
 
     def candidates(self) -> FloatArray:
         """Return the same, infinite for those that others are known to be better than."""
         if self.race is None:
             return self.all_candidates()
         errors, near = np.full(len(self.slabs), np.inf), self.race.near(self.T)
-        errors[near] = self._with(near)
+        errors[near] = [self._with(m, m + 1)[0] for m in near]
         return errors
 
     def add(self, m: int) -> float:
         """Pick m and return the error."""
-        error = self._with(np.array([m]))[0]
+        error = self._with(m, m + 1)[0]
         self.T += self.slabs[m]
         if self.present is not None:
             self.missing += (2 * self.picks[m] + 1) * ~self.present[m]
@@ -111,23 +111,22 @@ class RowScore:
             v = _variance(w**2 @ ~self.present, b, 1.0, self.n_votes)[None]
         return float(self.loss(T[None], v, slice(None))[0] / (self.total or 1.0))
 
-    def _with(self, members: IntArray) -> FloatArray:
-        """Return the error with each of some members added, in pieces of rows."""
+    def _with(self, first: int, stop: int) -> FloatArray:
+        """Return the error with each of members first to stop - 1 added, piece by piece."""
         _, c, N = self.slabs.shape
         n = N if self.total is None else min(_ROWS, N)
         step = max(1, _NUMBERS // (c * n))
-        errors = np.zeros(len(members))
+        errors = np.zeros(stop - first)
         for start in range(0, N, n):
             rows = slice(start, start + n)
-            for i in range(0, len(members), step):
-                some = members[i : i + step]
-                sums = self.slabs[some, :, rows]
-                sums += self.T[:, rows]
+            for m in range(first, stop, step):
+                some = slice(m, min(m + step, stop))
+                sums = self.slabs[some, :, rows] + self.T[:, rows]
                 v = self._variance_with(some, rows)
-                errors[i : i + step] += self.loss(sums, v, rows)
+                errors[m - first : some.stop - first] += self.loss(sums, v, rows)
         return errors / (self.total or 1.0)
 
-    def _variance_with(self, some: IntArray, rows: slice) -> FloatArray | None:
+    def _variance_with(self, some: slice, rows: slice) -> FloatArray | None:
         """Return v with each of some members picked once more."""
         if self.present is None or self.n_votes is None or self.total is None:
             return None
