@@ -250,8 +250,8 @@ STUDY = Study(
         "100 bagged trees as in chen-regression and chen-classification. EM starts from "
         "six random weights, EP as printed from 0 to 40 members, EP from six random "
         "orders of the members. LOO is the leave-one-out error by which EP chooses. The "
-        "rules were set before a run was seen. Paper: weights from the training rows. "
-        "Held-out: from out-of-bag rows."
+        "rules were set before a run was seen; that both paths are judged, after one. "
+        "Paper: weights from the training rows. Held-out: from out-of-bag rows."
     ),
     datasets={
         "house": "boston",

@@ -153,8 +153,8 @@ STUDY = Study(
         "EP is better than the whole ensemble": Why(
             "EP is better than the whole ensemble, with a few members (Figures 6 and "
             "7).",
-            "Not with our networks: all of them together are smooth already, and leave "
-            "EP nothing to take out.",
+            "Not with our networks: all of them together err less; on sinc their curve "
+            "is smooth already, and leaves EP nothing to take out.",
             "We guessed at the weight decay of 0.001 and the 200 steps, which the paper "
             "does not mention, and tested it on sinc: with a decay of 1e-8 and 2,000 "
             "steps all networks have the same error as before (0.0013, three runs) and "
