@@ -182,8 +182,9 @@ def _couplings(summaries: Summaries, data: str | None, fig: Any) -> None:
     for ax, cell in zip(axes, cells, strict=True):
         found = rows[(rows.cell == cell) & (rows.column == "mean")]
         place = np.arange(len(found))
-        ax.fill_between(place, found.q1, found.q3, color=BLUE, alpha=0.25, lw=0,
-                        label="middle half of the runs")  # fmt: skip
+        if found.q1.notna().any():
+            ax.fill_between(place, found.q1, found.q3, color=BLUE, alpha=0.25, lw=0,
+                            label="middle half of the runs")  # fmt: skip
         middle = rows[(rows.cell == cell) & (rows.column == "median")]
         ax.plot(place, middle["mean"], color=BLUE, label="median")
         ax.plot(place, found["mean"], ":", color=BLACK, label="mean")
