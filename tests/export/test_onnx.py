@@ -134,8 +134,10 @@ def test_a_pool_of_logarithms_of_unlike_members(calibration):
         generator=pool, combiner=LogPool(), calibration=calibration, random_state=0
     ).fit(X[::2], y[::2])
     assert_same(fit, X[1::2])
-    path = EPPruner(pool="log")
-    assert_same(prune(fit, X[1::2], y[1::2], combiner=path, calibration=None), X)
+    for combiner in (EPPruner(pool="log"), LogPool(signed=True)):
+        assert_same(
+            prune(fit, X[1::2], y[1::2], combiner=combiner, calibration=None), X
+        )
 
 
 @pytest.mark.parametrize("task", ["binary", "regression"])
@@ -263,7 +265,7 @@ def test_a_refusal_leaves_the_old_file(tmp_path):
     members = [("a", LinearSVC()), ("b", GaussianNB())]
     voting = VotingClassifier(members, voting="hard").fit(X[:60], y[:60])
     committee = prune(voting, X[60:], y[60:], combiner=Average())
-    with pytest.raises(ValueError, match="with predict_proba only"):
+    with pytest.raises(ValueError, match="members with predict_proba"):
         to_onnx(committee, path)
     with pytest.raises(ValueError, match=r"single precision, up to 3\.4e\+38"):
         to_onnx(pruned_on_large_numbers(), path)

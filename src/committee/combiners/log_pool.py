@@ -84,7 +84,7 @@ class LogPool(Combiner):
     With `held_out` a member that abstains adds nothing to the sum, and the sum of the
     others grows by M over their number. A committee made by `prune` has a slope of its
     own in place of the sum of the weights, fitted on rows that did not choose them.
-    `to_sklearn` and `to_onnx` export averages only and raise for a log pool.
+    `to_sklearn` and `to_onnx` export log pools, `to_native` those of boosters.
 
     Examples
     --------

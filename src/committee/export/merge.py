@@ -21,8 +21,7 @@ from committee.ensembles.forests import (
 )
 from committee.ensembles.gradient_boosting import GradientRound, HistGradientRound
 from committee.ensembles.tree_sum import Link
-from committee.export.native import averaging
-from committee.export.tree_sums import link_of
+from committee.export.native import averaging, link_of
 
 #: Bound of log-odds that counts as none.
 _NO_GAP = 1e-9

@@ -24,6 +24,7 @@ from committee.ensembles.forests import (
     regression_forest,
 )
 from committee.ensembles.member_features import OnColumns
+from committee.ensembles.tree_sum import Link
 from committee.ensembles.voting import (
     log_pool_classifier,
     on_all_columns,
@@ -115,21 +116,23 @@ def native_of_network(model: Any) -> Any:
     return model._as_native() if hasattr(model, "_as_native") else None
 
 
-def averaging(committee: Any, *, as_vote: bool = False) -> Any:
-    """Return the native model before any calibration: means, or a logarithmic pool.
-
-    With `as_vote`, the model of a logarithmic pool is a vote, without the logarithms.
-    """
-    adds_up = _adds_logarithms(committee) and not as_vote
-    _check(committee, adds_up)
-    support = np.flatnonzero(committee.weights_)
-    members = [committee.members_[m] for m in support]
-    model = _native(committee, members, committee.weights_[support], adds_up)
+def averaging(committee: Any) -> Any:
+    """Return the native model before any calibration: means, or a logarithmic pool."""
+    model = behind_transformer(committee)
     before = committee.transformer_
     if before is None:
         return model
     steps = before.steps if isinstance(before, Pipeline) else [("transformer", before)]
     return Pipeline([*steps, ("committee", model)])
+
+
+def behind_transformer(committee: Any) -> Any:
+    """Return the same without the transformer of X."""
+    check_exportable(committee)
+    adds_up = _adds_logarithms(committee)
+    support = np.flatnonzero(committee.weights_)
+    members = [committee.members_[m] for m in support]
+    return _native(committee, members, committee.weights_[support], adds_up)
 
 
 def _native(committee: Any, members: list[Member], w: FloatArray, adds_up: bool) -> Any:
@@ -172,16 +175,13 @@ def _voting(
     adds_up: bool,
 ) -> Any:
     """Return a voting ensemble, behind a step that turns frames into arrays if needed."""
-    members = [native_of_network(member) or member for member in members]
-    if any(isinstance(member, OnColumns) for member in members):
-        n_features = _width(committee, members)
-        members = [on_all_columns(member, n_features) for member in members]
+    members = on_the_same_columns(committee, members)
     called = committee.roster_.names
     if called is not None:
         called = [called[m] for m in np.flatnonzero(committee.weights_)]
     voting: Any
     if adds_up:
-        unit, b = _pool_unit(committee), committee.roster_.offset
+        unit, b = link_of(committee).scale, committee.roster_.offset
         voting = log_pool_classifier(
             members,
             unit * w,
@@ -206,12 +206,21 @@ def _voting(
     return Pipeline([("columns", as_array), ("committee", voting)])
 
 
+def on_the_same_columns(committee: Any, members: list[Member]) -> list[Any]:
+    """Return the members as scikit-learn's own, on all of the columns."""
+    members = [native_of_network(member) or member for member in members]
+    if any(isinstance(member, OnColumns) for member in members):
+        n_features = _width(committee, members)
+        members = [on_all_columns(member, n_features) for member in members]
+    return members
+
+
 def _adds_logarithms(committee: Any) -> bool:
     roster = getattr(committee, "roster_", None)
     return roster is not None and roster.floor is not None
 
 
-def _check(committee: Any, adds_up: bool) -> None:
+def check_exportable(committee: Any) -> None:
     """Raise if this is not a committee, or if no native model has its output."""
     if not hasattr(committee, "to_sklearn"):
         raise TypeError(
@@ -232,7 +241,7 @@ def _check(committee: Any, adds_up: bool) -> None:
         )
     if not is_classifier(committee) or committee.roster_.output == "scores":
         return
-    if np.any(w < 0) and not adds_up:
+    if np.any(w < 0) and not _adds_logarithms(committee):
         raise ValueError(
             "A native model averages probabilities, with weights that are not "
             f"negative. Got {np.count_nonzero(w < 0)} negative weights; fit with "
@@ -249,17 +258,15 @@ def _has_link(committee: Any) -> bool:
     return committee.calibration_ is not None
 
 
-def _pool_unit(committee: Any) -> float:
-    """Return u if p = softmax(u s) of the weighted sums s of log-probabilities."""
-    w = committee.combiner_.weights_
-    # A pruned committee has shares of the weights of its combiner.
-    shares = committee.roster_.link == "slope" and np.all(w >= 0)
-    return float(w.sum()) if shares else 1.0
-
-
-def pool_scale(committee: Any) -> float:
-    """Return c if p = softmax(c s), with s the weighted mean of log-probabilities."""
-    return _pool_unit(committee) * float(committee.weights_.sum())
+def link_of(committee: Any) -> Link:
+    """Return how the weighted sums of a classifier become probabilities."""
+    calibration = committee.calibration_
+    if committee.roster_.floor is not None:  # p ~ exp(c s)
+        first = committee._own_probabilities(np.eye(1, len(committee.classes_)))[0]
+        return Link("softmax", float(np.log(first[0] / first[1])), calibration)
+    if calibration is None or calibration.floor is not None:
+        check_mean(committee)
+    return Link("shares", 1.0, calibration)
 
 
 def check_mean(committee: Any) -> None:

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.ensemble import StackingRegressor, VotingClassifier, VotingRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
 from committee._install import how_to_install
-from committee.calibration import Calibration
-from committee.ensembles import trees_of
+from committee.ensembles import Round, trees_of
+from committee.ensembles.forests import is_tree
 from committee.ensembles.roster import kind_of_member
-from committee.ensembles.voting import voting_regressor
+from committee.ensembles.tree_sum import Link
+from committee.ensembles.voting import check_probabilities, on_all_columns
 from committee.export.native import (
-    averaging,
-    check_mean,
+    check_exportable,
+    link_of,
     native_of_network,
-    pool_scale,
+    on_the_same_columns,
 )
 from committee.export.onnx_graph import (
-    GatedSum,
-    Links,
-    gated_sum,
-    is_gated,
+    MemberSum,
+    MemberSumClassifier,
+    MemberSumRegressor,
     register_sums,
-    write_calibration,
-    write_logarithms,
-    write_shares,
-    write_softmax,
 )
+from committee.export.tree_sums import summed_trees
 
 #: Versions of operators that onnxruntime 1.19 and later supports.
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
@@ -108,16 +101,10 @@ def to_onnx(
         raise ImportError(
             f"to_onnx needs skl2onnx, which is not installed: {how_to_install('onnx')}."
         ) from error
-    if (network := native_of_network(committee)) is not None:
-        native = network
-    elif is_gated(committee):
-        native = gated_sum(committee)
-    else:
-        native = averaging(committee, as_vote=True)
+    native = _sum_of(committee)
     if getattr(committee, "transformer_", None) is None:
         X = None
-    labels = _labels(committee) if is_classifier(committee) else None
-    model = _written(committee, native, labels, X, isinstance(native, Pipeline))
+    model = _written(committee, native, X, isinstance(native, Pipeline))
     _check_size(model)
     if path is not None:
         with replaced_atomically(path) as file:
@@ -125,18 +112,116 @@ def to_onnx(
     return model
 
 
-def _written(committee: Any, native: Any, labels: Any, X: Any, double: bool) -> Any:
+def _sum_of(committee: Any) -> Any:
+    """Return the sum of trees or members that is written, behind the transformer of X."""
+    network, before = native_of_network(committee), None
+    if network is not None:
+        if isinstance(network, Pipeline):
+            before, network = network[:-1], network[-1]
+        found = _of_network(network)
+        link = Link()
+    elif getattr(committee, "gate_", None) is not None:
+        found = _gated_sum(committee)
+        link = Link("shares", 1.0, getattr(committee, "calibration_", None))
+    else:
+        check_exportable(committee)
+        before, link = committee.transformer_, None
+        found = _of_members(committee)
+    if is_classifier(found):
+        found.classes_ = _labels(committee)
+        found.link = link or found.link
+    if before is None:
+        return found
+    from skl2onnx.sklapi import CastTransformer
+
+    # Transformers work in double precision, as in scikit-learn, the sum in single.
+    steps = before.steps if isinstance(before, Pipeline) else [("transformer", before)]
+    single = CastTransformer(dtype=np.float32)
+    return Pipeline([*steps, ("single", single), ("committee", found)])
+
+
+def _of_network(network: Any) -> Any:
+    """Return a network; for numbers scale g(x) + mean, g for standardised targets."""
+    if is_classifier(network):
+        return MemberSumClassifier([network], np.ones(1))
+    if not isinstance(network, TransformedTargetRegressor):
+        return MemberSumRegressor([network], np.ones(1))
+    by = network.transformer_
+    scale = np.ones(1) if by.scale_ is None else by.scale_
+    mean = 0.0 if by.mean_ is None else float(by.mean_[0])
+    return MemberSumRegressor([_writable(network.regressor_)], scale, mean)
+
+
+def _gated_sum(model: Any) -> MemberSum:
+    """Return the sum of a gated committee or a mixture."""
+    check_is_fitted(model)
+    roster = model._as_roster()
+    if getattr(model, "transformer_", None) is not None:
+        raise ValueError(
+            "to_onnx writes gates on the same columns as the members, and this committee "
+            "transforms columns for its members: use committee.save."
+        )
+    if roster.output != "soft":
+        raise ValueError(
+            "to_onnx writes a gated sum of probabilities, and these members vote: use "
+            "committee.save."
+        )
+    if not hasattr(model.gate_, "linear_form"):
+        raise ValueError(
+            "to_onnx writes gates that are linear in x, such as SoftmaxGate. "
+            f"{type(model.gate_).__name__} is not: use committee.save, or "
+            "committee.with_gate(SoftmaxGate(), X, y)."
+        )
+    members = [on_all_columns(m, model.n_features_in_) for m in roster.members]
+    return _member_sum(roster, members, model.gate_.linear_form())
+
+
+def _of_members(committee: Any) -> Any:
+    """Return the trees of a committee, or else the sum of its members."""
+    roster = committee.roster_
+    if isinstance(roster.members[0], Round) or all(map(is_tree, roster.members)):
+        return summed_trees(committee)
+    members = on_the_same_columns(committee, roster.members)
+    how = {"floor": roster.floor, "votes": roster.output == "hard"}
+    found = _member_sum(roster, members, roster.weights, roster.offset, **how)
+    if is_classifier(found):
+        found.link = link_of(committee)
+    return found
+
+
+def _member_sum(
+    roster: Any, members: list[Any], weights: Any, *terms: Any, **how: Any
+) -> MemberSum:
+    """Return the sum of members as skl2onnx can write them."""
+    kind: type[MemberSum] = MemberSumRegressor
+    if roster.member_classes is not None:
+        check_probabilities(members, roster.member_classes, "A sum in ONNX")
+        kind = MemberSumClassifier
+    members = [_writable(member) for member in members]
+    return kind(members, weights, *terms, names=roster.names, **how)
+
+
+def _writable(member: Any) -> Any:
+    """Return a member with its trees as tables; pipelines end in single precision."""
+    if not isinstance(member, Pipeline):
+        return trees_of(member) or member
+    from skl2onnx.sklapi import CastTransformer
+
+    *before, (name, model) = member.steps
+    single = CastTransformer(dtype=np.float32)
+    return Pipeline([*before, ("single", single), (name, _writable(model))])
+
+
+def _written(committee: Any, native: Any, X: Any, double: bool) -> Any:
     """Return the model; its pipeline works in double precision if onnxruntime can."""
-    model = _converted(_writable(native), _inputs(committee, X, double))
-    if labels is not None:
-        model = _with_labels(model, labels, committee)
+    model = _converted(native, _inputs(committee, X, double))
     _fix_inputs(model, single=X is None)
     _drop_unused(model)
     problem = _problem(model)
     if problem is None:
         return model
     if double:
-        return _written(committee, native, labels, X, False)
+        return _written(committee, native, X, False)
     raise ValueError(f"onnxruntime cannot run what skl2onnx has written: {problem}")
 
 
@@ -236,129 +321,15 @@ def _culprit(native: Any) -> str:
     from skl2onnx.common.data_types import FloatTensorType
 
     core = native.steps[-1][1] if isinstance(native, Pipeline) else native
-    for name, member in getattr(core, "named_estimators_", {}).items():
+    members = getattr(core, "members", [])
+    names = getattr(core, "names", None) or [f"member{m}" for m in range(len(members))]
+    for name, member in zip(names, members, strict=True):
         width = getattr(member, "n_features_in_", None)
         try:
             _convert(member, [("X", FloatTensorType([None, width]))])
         except _REFUSALS:
             return f"the member {name!r} ({kind_of_member(member)})"
     return "a part of this committee"
-
-
-def _writable(native: Any) -> Any:
-    """Return the native model with its trees and members as skl2onnx can write them.
-
-    The steps of a pipeline before the model work in double precision, as in scikit-learn;
-    the model takes single precision, as trees do.
-    """
-    if isinstance(native, Pipeline):
-        from skl2onnx.sklapi import CastTransformer
-
-        *before, (name, model) = native.steps
-        single = CastTransformer(dtype=np.float32)
-        return Pipeline([*before, ("single", single), (name, _writable(model))])
-    if isinstance(native, GatedSum):
-        members = [_writable(member) for member in native.estimators_]
-        return type(native)(members, native.gate, native.classes_)
-    if isinstance(native, TransformedTargetRegressor) and isinstance(
-        native.transformer_, StandardScaler
-    ):
-        return _writable(_unscaled(native))
-    if isinstance(native, (VotingClassifier, VotingRegressor, StackingRegressor)):
-        return _writable_votes(native)
-    return trees_of(native) or native
-
-
-def _unscaled(native: TransformedTargetRegressor) -> Any:
-    """Return scale g(x) + mean for a regressor g of standardised targets."""
-    by = native.transformer_
-    scale = np.ones(1) if by.scale_ is None else by.scale_
-    mean = 0.0 if by.mean_ is None else float(by.mean_[0])
-    return voting_regressor([native.regressor_], scale, intercept=mean)
-
-
-def _writable_votes(native: Any) -> Any:
-    """Return a copy of a vote, with trees as tables and classes as codes."""
-    if getattr(native, "voting", "soft") == "hard" and not all(
-        hasattr(member, "predict_proba") for member in native.estimators_
-    ):
-        raise ValueError(
-            "skl2onnx counts the votes of members with predict_proba only. Got a "
-            "committee whose members vote without it; use committee.save instead."
-        )
-    votes = copy.copy(native)
-    votes.estimators_ = [_writable(member) for member in native.estimators_]
-    names = [name for name, _ in native.estimators]
-    votes.estimators = list(zip(names, votes.estimators_, strict=True))
-    votes.named_estimators_ = Bunch(**dict(votes.estimators))
-    if isinstance(native, VotingClassifier):
-        votes.flatten_transform = False
-        votes.classes_ = np.arange(len(native.classes_))
-    return votes
-
-
-def _with_labels(model: Any, labels: Any, committee: Any) -> Any:
-    """Return the model with its link, and labels looked up at the largest mean."""
-    from onnx import TensorProto, helper
-    from skl2onnx.helpers.onnx_helper import select_model_inputs_outputs
-
-    model = select_model_inputs_outputs(model, outputs=["probabilities"])
-    floor = None
-    if hasattr(committee, "roster_") and not is_gated(committee):
-        floor = committee.roster_.floor  # a gate weighs probabilities, not logarithms
-    if floor is not None:
-        write_logarithms(model, floor)
-    nodes = Links(model)
-    p, decides = _write_links(nodes, committee, floor)
-    nodes.add("Identity", p, output="probabilities")
-    code = nodes.add("ArgMax", decides, axis=1, keepdims=0)
-    nodes.add("Gather", nodes.constant(labels, labels.dtype), code, output="label")
-    kind = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
-    shape = [None, len(labels)]
-    del model.graph.output[:]
-    model.graph.output.extend(
-        [
-            helper.make_tensor_value_info("label", kind, [None]),
-            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, shape),
-        ]
-    )
-    return model
-
-
-def _write_links(nodes: Links, committee: Any, floor: float | None) -> tuple[str, str]:
-    """Write the link from sums to probabilities.
-
-    Returns the names of the probabilities, and of the values whose largest decides.
-    """
-    s = p = nodes.sums
-    if not hasattr(committee, "roster_"):  # a mixture or a network has no link
-        return p, p
-    if floor is not None:
-        offset = committee.roster_.offset / committee.weights_.sum()
-        if np.any(offset):
-            s = nodes.add("Add", s, nodes.constant(offset))
-        p = write_softmax(nodes, s, pool_scale(committee))
-    elif hasattr(committee, "refined_"):  # leaves may hold values below zero
-        p = write_shares(nodes, s)
-    calibration = _calibration(committee)
-    if calibration is not None:
-        p = write_calibration(nodes, s, p, calibration)
-    # Probabilities in single precision may be equal where sums differ.
-    decides = s if calibration is None or calibration.keeps_order else p
-    return p, decides
-
-
-def _calibration(committee: Any) -> Calibration | None:
-    """Return the calibration for means; the committee's is for sums with its weights."""
-    found: Calibration | None = committee.calibration_
-    if found is None or is_gated(committee):
-        return found
-    if committee.roster_.output == "scores":
-        return None  # it is in the leaves of the booster
-    if found.floor is not None:
-        check_mean(committee)
-        return found
-    return replace(found, slope=committee.weights_.sum() * np.asarray(found.slope))
 
 
 def _fix_inputs(model: Any, single: bool) -> None:

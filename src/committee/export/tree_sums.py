@@ -13,13 +13,12 @@ from committee._typing import FloatArray, Member
 from committee.ensembles import Round, trees_of
 from committee.ensembles.member_features import OnColumns, bare_tree
 from committee.ensembles.tree_sum import (
-    Link,
     TreeSum,
     TreeSumClassifier,
     TreeSumRegressor,
     TreeTable,
 )
-from committee.export.native import averaging, check_mean
+from committee.export.native import behind_transformer, link_of
 from committee.predictions import vote_counts
 from committee.probabilities import pooled_terms
 
@@ -45,11 +44,7 @@ def tree_sum(model: Any) -> TreeSum:
             )
         return _with_names(found, model)
     _check(model)
-    if isinstance(model.members_[0], Round):
-        whole = trees_of(averaging(model))
-        assert whole is not None
-        return _described(whole, model)
-    return _described(_weighted(model), model)
+    return _described(summed_trees(model), model)
 
 
 def _check(committee: Any) -> None:
@@ -66,8 +61,12 @@ def _check(committee: Any) -> None:
         )
 
 
-def _weighted(committee: Any) -> TreeSum:
+def summed_trees(committee: Any) -> TreeSum:
     """Return sum_m w_m f_m; equal weights are one unit, so that ties stay ties."""
+    if isinstance(committee.members_[0], Round):
+        whole = trees_of(behind_transformer(committee))
+        assert whole is not None
+        return whole
     counts, unit = vote_counts(committee.weights_)
     T = len(committee.classes_) if is_classifier(committee) else 1
     parts, base = [], np.zeros(T)
@@ -111,17 +110,6 @@ def _part(committee: Any, member: Member, T: int) -> tuple[TreeTable, FloatArray
     if roster.output == "hard":
         value = np.eye(T)[value.argmax(axis=1)]
     return table.with_values(pooled_terms(value, roster.floor)), np.zeros(T)
-
-
-def link_of(committee: Any) -> Link:
-    """Return how the weighted sums of a classifier become probabilities."""
-    calibration = committee.calibration_
-    if committee.roster_.floor is not None:  # p ~ exp(c s)
-        first = committee._own_probabilities(np.eye(1, len(committee.classes_)))[0]
-        return Link("softmax", float(np.log(first[0] / first[1])), calibration)
-    if calibration is None or calibration.floor is not None:
-        check_mean(committee)
-    return Link("shares", 1.0, calibration)
 
 
 def _with_names(found: TreeSum, model: Any) -> TreeSum:
