@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ from committee.probabilities import pooled_terms
 from committee.votes import Votes
 
 
+@dataclass(eq=False, repr=False)
 class BudgetPruner(Combiner):
     """Weigh members by a combiner, within a budget of seconds, bytes or any cost.
 
@@ -62,18 +64,12 @@ class BudgetPruner(Combiner):
         "budget": [Interval(Real, 0, None, closed="neither")],
     }
 
-    combiner_: Combiner
+    combiner_: Combiner = field(init=False)
 
-    def __init__(
-        self,
-        combiner: Combiner | None = None,
-        *,
-        costs: Any = None,
-        budget: float = 1.0,
-    ) -> None:
-        self.combiner = combiner
-        self.costs = costs
-        self.budget = budget
+    combiner: Combiner | None = None
+    _: KW_ONLY
+    costs: Any = None
+    budget: float = 1.0
 
     def _weigh(self, votes: Votes) -> FloatArray:
         c = self._checked_costs(votes)

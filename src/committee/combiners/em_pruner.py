@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from committee._typing import FloatArray, IntArray
-from committee._validation import Interval, StrOptions, check_weights
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions, check_weights
 from committee.bayes.fit_em import EMFit, fit_gaussian, fit_probit
 from committee.combiners.base import Combiner
 from committee.combiners.likelihoods import (
@@ -23,6 +24,7 @@ from committee.combiners.log_pool import in_logarithms, log_floor, weigh_near
 from committee.votes import Votes, in_squared_units
 
 
+@dataclass(eq=False, repr=False)
 class EMPruner(Combiner):
     """Prune by expectation-maximisation: a mode of sparse, non-negative weights.
 
@@ -104,7 +106,7 @@ class EMPruner(Combiner):
         "start": [StrOptions({"best", "equal", "least-squares"}), "array-like"],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
         "pool": [StrOptions({"auto", "votes", "log"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -112,27 +114,19 @@ class EMPruner(Combiner):
     needs_all: ClassVar[str] = (
         "with the probit likelihood needs all rows in every iteration"
     )
-    objective_: FloatArray
-    starts_: dict[str, tuple[int, float]]
-    noise_: float
-    likelihood_: str
-    n_iter_: int
-    converged_: bool
+    objective_: FloatArray = field(init=False)
+    starts_: dict[str, tuple[int, float]] = field(init=False)
+    noise_: float = field(init=False)
+    likelihood_: str = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        start: Any = "best",
-        likelihood: str = "auto",
-        pool: str = "auto",
-        max_iter: int = 500,
-        tol: float = 1e-6,
-    ) -> None:
-        self.start = start
-        self.likelihood = likelihood
-        self.pool = pool
-        self.max_iter = max_iter
-        self.tol = tol
+    _: KW_ONLY
+    start: Any = "best"
+    likelihood: str = "auto"
+    pool: str = "auto"
+    max_iter: int = 500
+    tol: float = 1e-6
 
     def _sees_all(self, n_classes: int | None) -> bool:
         two_classes = self.likelihood == "auto" and n_classes == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from committee._format import LEAVE_ONE_OUT, error_name
 from committee._progress import step_printer
 from committee._typing import FloatArray, IntArray
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.combiners.base import Combiner, for_all
 from committee.combiners.likelihoods import (
     gaussian_moments,
@@ -60,14 +60,14 @@ class EvidencePruner(Combiner):
     """Base class of `EPPruner` and `ARDPruner`: the evidence sequence and its path."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "max_members": [None, Interval(Integral, 1, None, closed="left")],
+        "max_members": [None, AT_LEAST_ONE],
         "rule": [
             None,
             StrOptions({"min-loo", "max-evidence", "max-density", "one-se"}),
         ],
         "likelihood": [StrOptions({"auto", "probit", "gaussian"})],
         "pool": [StrOptions({"auto", "votes", "log"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["boolean"],
         "checkpoint": [None, str, PathLike],
@@ -336,6 +336,7 @@ def among(step: PathStep, members: IntArray, n_members: int) -> PathStep:
     )
 
 
+@dataclass(eq=False, repr=False)
 class EPPruner(EvidencePruner):
     """Prune by Expectation Propagation: sparse, non-negative weights.
 
@@ -449,34 +450,21 @@ class EPPruner(EvidencePruner):
         "n_initial": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        *,
-        max_members: int | None = None,
-        rule: str | None = None,
-        likelihood: str = "auto",
-        votes: str = "posterior",
-        pool: str = "auto",
-        sequence: str = "fast",
-        n_initial: int = 10,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        verbose: bool = False,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> None:
-        self.max_members = max_members
-        self.rule = rule
-        self.likelihood = likelihood
-        self.votes = votes
-        self.pool = pool
-        self.sequence = sequence
-        self.n_initial = n_initial
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    _: KW_ONLY
+    max_members: int | None = None
+    rule: str | None = None
+    likelihood: str = "auto"
+    votes: str = "posterior"
+    pool: str = "auto"
+    sequence: str = "fast"
+    n_initial: int = 10
+    max_iter: int = 200
+    tol: float = 1e-4
+    verbose: bool = False
+    checkpoint: str | PathLike[str] | None = None
 
 
+@dataclass(eq=False, repr=False)
 class ARDPruner(EvidencePruner):
     """Prune by automatic relevance determination: sparse weights of any sign.
 
@@ -528,23 +516,12 @@ class ARDPruner(EvidencePruner):
 
     _truncated = False
 
-    def __init__(
-        self,
-        *,
-        max_members: int | None = None,
-        rule: str | None = None,
-        likelihood: str = "auto",
-        pool: str = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        verbose: bool = False,
-        checkpoint: str | PathLike[str] | None = None,
-    ) -> None:
-        self.max_members = max_members
-        self.rule = rule
-        self.likelihood = likelihood
-        self.pool = pool
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    _: KW_ONLY
+    max_members: int | None = None
+    rule: str | None = None
+    likelihood: str = "auto"
+    pool: str = "auto"
+    max_iter: int = 200
+    tol: float = 1e-4
+    verbose: bool = False
+    checkpoint: str | PathLike[str] | None = None

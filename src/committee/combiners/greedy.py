@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner
 from committee.combiners.greedy_scores import RowScore, row_score
@@ -19,6 +20,7 @@ from committee.path import Path
 from committee.votes import Votes, in_squared_units
 
 
+@dataclass(eq=False, repr=False)
 class GreedyPruner(Combiner):
     """Add, again and again, the member that helps the committee most (Caruana).
 
@@ -87,13 +89,10 @@ class GreedyPruner(Combiner):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [AT_LEAST_ONE],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-        "n_initial": [
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"auto"}),
-        ],
-        "n_bags": [Interval(Integral, 1, None, closed="left")],
+        "n_initial": [AT_LEAST_ONE, StrOptions({"auto"})],
+        "n_bags": [AT_LEAST_ONE],
         "bag_fraction": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
     }
@@ -101,25 +100,16 @@ class GreedyPruner(Combiner):
     takes_chunks: ClassVar[bool] = True
     needs_all: ClassVar[str] = "with scoring looks at all rows for every pick"
     _numbers: ClassVar[tuple[str, ...]] = ("order_",)
-    order_: IntArray
-    path_: Path
+    order_: IntArray = field(init=False)
+    path_: Path = field(init=False)
 
-    def __init__(
-        self,
-        n_steps: int = 50,
-        *,
-        scoring: str | Callable[..., float] | None = None,
-        n_initial: int | Literal["auto"] = 1,
-        n_bags: int = 1,
-        bag_fraction: float = 0.5,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_steps = n_steps
-        self.scoring = scoring
-        self.n_initial = n_initial
-        self.n_bags = n_bags
-        self.bag_fraction = bag_fraction
-        self.random_state = random_state
+    n_steps: int = 50
+    _: KW_ONLY
+    scoring: str | Callable[..., float] | None = None
+    n_initial: int | Literal["auto"] = 1
+    n_bags: int = 1
+    bag_fraction: float = 0.5
+    random_state: RandomState = None
 
     def _sees_all(self, n_classes: int | None) -> bool:
         return self.scoring is not None

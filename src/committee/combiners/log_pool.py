@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from operator import add
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -24,6 +24,7 @@ from committee.probabilities import pooled_terms
 from committee.votes import Sums, Votes
 
 
+@dataclass(eq=False, repr=False)
 class LogPool(Combiner):
     """Weigh log-probabilities, for the least log-loss (a logarithmic opinion pool).
 
@@ -31,12 +32,11 @@ class LogPool(Combiner):
         min  - sum_n s_n log p(y_n | x_n) + rho N / 2 ||w - 1/M||^2 + 2 ||b||^2,   w >= 0
 
     A product of experts: a member that is sure moves the committee more than one that
-    is not, and the sum of the weights, which is free, is an inverse temperature, so that
-    the committee is calibrated as it is weighed. The offsets b mend what the members have
-    in common, such as a class that all of them give too little. They are no members and
-    cost none. The problem is convex; it is solved by
-    Newton's method in some five passes over the rows, with exact zeros. One more pass has
-    the sums of every row by the weights without it, and the slope that these call for:
+    is not. The sum of the weights is free, an inverse temperature, so that weighing also
+    calibrates. The offsets b correct errors that all members share, such as a class that
+    all of them give too little. The problem is convex; Newton's method solves it in about
+    five passes over the rows, with exact zeros. One more pass computes the sums of every
+    row by the weights without it, and the slope that fits them:
     on rows that made the weights their sum is too large, the more so the fewer the rows
     and the fewer mistakes there are.
 
@@ -111,26 +111,19 @@ class LogPool(Combiner):
     takes_chunks: ClassVar[bool] = True
     refits_fast: ClassVar[bool] = False
 
-    shrinkage_: float
-    slope_: float
-    log_loss_: float
+    shrinkage_: float = field(init=False)
+    slope_: float = field(init=False)
+    log_loss_: float = field(init=False)
 
     def __sklearn_tags__(self) -> Any:
         """Declare that F has three axes."""
         return votes_tags(super().__sklearn_tags__())
 
-    def __init__(
-        self,
-        *,
-        offsets: bool = True,
-        signed: bool = False,
-        floor: float | Literal["auto"] = "auto",
-        shrinkage: float | Literal["loo"] = "loo",
-    ) -> None:
-        self.offsets = offsets
-        self.signed = signed
-        self.floor = floor
-        self.shrinkage = shrinkage
+    _: KW_ONLY
+    offsets: bool = True
+    signed: bool = False
+    floor: float | Literal["auto"] = "auto"
+    shrinkage: float | Literal["loo"] = "loo"
 
     def _weigh(self, votes: Votes) -> FloatArray:
         K = check_classes(votes, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, cast
 
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.bayes.gibbs import (
     effective_sample_size,
     sample_probit,
@@ -42,6 +42,7 @@ _R_HAT = 1.05
 _FEWER, _LESS_WARMUP = 10, 4
 
 
+@dataclass(eq=False, repr=False)
 class MCMCPruner(Combiner):
     """Sample the exact posterior of a committee on the path of EP.
 
@@ -125,9 +126,9 @@ class MCMCPruner(Combiner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_samples": [Interval(Integral, 4, None, closed="left")],
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [AT_LEAST_ONE],
         "n_warmup": [Interval(Integral, 0, None, closed="left")],
-        "max_members": [None, Interval(Integral, 1, None, closed="left")],
+        "max_members": [None, AT_LEAST_ONE],
         "rule": [StrOptions({"min-loo", "max-evidence", "one-se"})],
         "loo": [StrOptions({"ep", "draws"})],
         "sequence": [StrOptions({"fast", "printed"})],
@@ -137,37 +138,25 @@ class MCMCPruner(Combiner):
 
     refits_fast: ClassVar[bool] = False
     needs_all: ClassVar[str] = "draws its samples from all rows"
-    samples_: FloatArray
-    posterior_: PathStep
-    loo_: float
-    path_loo_: FloatArray
-    ess_: FloatArray
-    r_hat_: FloatArray
-    converged_: bool
-    ep_: EPPruner
+    samples_: FloatArray = field(init=False)
+    posterior_: PathStep = field(init=False)
+    loo_: float = field(init=False)
+    path_loo_: FloatArray = field(init=False)
+    ess_: FloatArray = field(init=False)
+    r_hat_: FloatArray = field(init=False)
+    converged_: bool = field(init=False)
+    ep_: EPPruner = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        n_samples: int = 1000,
-        n_chains: int = 4,
-        n_warmup: int = 200,
-        max_members: int | None = None,
-        rule: str = "min-loo",
-        loo: str = "ep",
-        sequence: str = "fast",
-        likelihood: str = "auto",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_samples = n_samples
-        self.n_chains = n_chains
-        self.n_warmup = n_warmup
-        self.max_members = max_members
-        self.rule = rule
-        self.loo = loo
-        self.sequence = sequence
-        self.likelihood = likelihood
-        self.random_state = random_state
+    _: KW_ONLY
+    n_samples: int = 1000
+    n_chains: int = 4
+    n_warmup: int = 200
+    max_members: int | None = None
+    rule: str = "min-loo"
+    loo: str = "ep"
+    sequence: str = "fast"
+    likelihood: str = "auto"
+    random_state: RandomState = None
 
     def _weigh(self, votes: Votes) -> FloatArray:
         if self.loo == "draws" and self.rule == "max-evidence":

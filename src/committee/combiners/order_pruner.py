@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, StrOptions
 from committee.combiners import order_criteria, pairwise
 from committee.combiners.ballots import (
     TIE,
@@ -63,9 +63,7 @@ class OrderedPruner(Combiner):
     A subclass writes `_order(votes)`, which returns all members, best first.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"n_members": [AT_LEAST_ONE]}
 
     _numbers: ClassVar[tuple[str, ...]] = ("order_",)
     takes_chunks: ClassVar[bool] = True
@@ -83,6 +81,7 @@ class OrderedPruner(Combiner):
         return equal_weights(self.order_[: self.n_members], votes.n_members)
 
 
+@dataclass(eq=False, repr=False)
 class OrderPruner(OrderedPruner):
     """Order the members by a criterion and keep the first ones, with equal weights.
 
@@ -160,18 +159,12 @@ class OrderPruner(OrderedPruner):
         '"orientation", "kappa" or "kl")'
     )
     _by_member: ClassVar[dict[str, float]] = {"scores_": np.nan}
-    scores_: FloatArray
+    scores_: FloatArray = field(init=False)
 
-    def __init__(
-        self,
-        criterion: str | Criterion = "orientation",
-        n_members: int = 25,
-        *,
-        random_state: RandomState = None,
-    ) -> None:
-        self.criterion = criterion
-        self.n_members = n_members
-        self.random_state = random_state
+    criterion: str | Criterion = "orientation"
+    n_members: int = 25
+    _: KW_ONLY
+    random_state: RandomState = None
 
     def __sklearn_tags__(self) -> Any:
         """Declare that F has three axes if the criterion is one of votes."""

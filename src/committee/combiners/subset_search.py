@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -10,13 +11,14 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.utils import check_random_state
 
 from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.combiners.ballots import Ballots, equal_weights, grid
 from committee.combiners.base import Combiner
 from committee.linalg.semidefinite import relax_choice, round_choice
 from committee.votes import Sums, Votes, in_squared_units
 
 
+@dataclass(eq=False, repr=False)
 class GeneticPruner(Combiner):
     """Evolve weights and keep the members above the mean (GASEN).
 
@@ -77,7 +79,7 @@ class GeneticPruner(Combiner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "votes": [StrOptions({"equal", "weighted"})],
         "threshold": [Interval(Real, 0, 1, closed="left"), None],
-        "n_generations": [Interval(Integral, 1, None, closed="left")],
+        "n_generations": [AT_LEAST_ONE],
         "population": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -85,23 +87,15 @@ class GeneticPruner(Combiner):
     takes_chunks: ClassVar[bool] = True
     refits_fast: ClassVar[bool] = False
     _by_member: ClassVar[dict[str, float]] = {"evolved_": 0.0}
-    evolved_: FloatArray
-    error_: float
+    evolved_: FloatArray = field(init=False)
+    error_: float = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        votes: Literal["equal", "weighted"] = "equal",
-        threshold: float | None = None,
-        n_generations: int = 200,
-        population: int = 100,
-        random_state: RandomState = None,
-    ) -> None:
-        self.votes = votes
-        self.threshold = threshold
-        self.n_generations = n_generations
-        self.population = population
-        self.random_state = random_state
+    _: KW_ONLY
+    votes: Literal["equal", "weighted"] = "equal"
+    threshold: float | None = None
+    n_generations: int = 200
+    population: int = 100
+    random_state: RandomState = None
 
     def _weigh(self, votes: Votes) -> FloatArray:
         C, unit = votes.error_correlation()
@@ -166,6 +160,7 @@ def _errors(V: FloatArray, C: FloatArray) -> FloatArray:
     return errors
 
 
+@dataclass(eq=False, repr=False)
 class SDPPruner(Combiner):
     """Choose members by a semidefinite relaxation (Zhang, Burer and Street).
 
@@ -232,34 +227,26 @@ class SDPPruner(Combiner):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
-        "n_roundings": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
+        "n_roundings": [AT_LEAST_ONE],
+        "max_iter": [AT_LEAST_ONE],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
     }
 
     takes_chunks: ClassVar[bool] = True
     refits_fast: ClassVar[bool] = False
-    objective_: float
-    bound_: float
-    G_: FloatArray
-    n_iter_: int
+    objective_: float = field(init=False)
+    bound_: float = field(init=False)
+    G_: FloatArray = field(init=False)
+    n_iter_: int = field(init=False)
 
-    def __init__(
-        self,
-        n_members: int = 25,
-        *,
-        n_roundings: int = 1000,
-        max_iter: int = 10_000,
-        tol: float = 1e-5,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_members = n_members
-        self.n_roundings = n_roundings
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_members: int = 25
+    _: KW_ONLY
+    n_roundings: int = 1000
+    max_iter: int = 10_000
+    tol: float = 1e-5
+    random_state: RandomState = None
 
     def _weigh(self, votes: Votes) -> FloatArray:
         if votes.n_classes is None:
@@ -358,7 +345,7 @@ class ClusterPruner(Combiner):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
     }
 
     takes_chunks: ClassVar[bool] = True

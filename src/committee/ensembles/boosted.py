@@ -7,6 +7,7 @@ hold no objects of other libraries, and predictions need none.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ _TREES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Boosted(BaseEstimator):
     """A booster of another library, which is needed to train only.
 
@@ -48,22 +50,15 @@ class Boosted(BaseEstimator):
     n_features_in_ : int
     """
 
-    trees_: TreeSum
-    n_features_in_: int
-    classes_: Any
+    trees_: TreeSum = field(init=False)
+    n_features_in_: int = field(init=False)
+    classes_: Any = field(init=False)
 
-    def __init__(
-        self,
-        library: str = "lightgbm",
-        settings: Mapping[str, Any] | None = None,
-        *,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.library = library
-        self.settings = settings
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    library: str = "lightgbm"
+    settings: Mapping[str, Any] | None = None
+    _: KW_ONLY
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the booster of the library, and keep its trees."""

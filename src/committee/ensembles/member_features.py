@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -82,6 +83,7 @@ def bare_tree(member: Member) -> Any:
     return member.estimator if isinstance(member, OnColumns) else member
 
 
+@dataclass(eq=False, repr=False)
 class Rotated(OnFeatures):
     """An estimator that is trained on X R, with a random rotation R.
 
@@ -100,18 +102,12 @@ class Rotated(OnFeatures):
     rotation_ : sparse array of shape (n_features, n_features)
     """
 
-    rotation_: csr_array
+    rotation_: csr_array = field(init=False)
 
-    def __init__(
-        self,
-        estimator: Member,
-        group_size: int = 3,
-        *,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.group_size = group_size
-        self.random_state = random_state
+    estimator: Member
+    group_size: int = 3
+    _: KW_ONLY
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Draw the rotation and train the estimator on the rotated rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, StrOptions
 from committee.combiners import Combiner
 from committee.gates.base import Gate
 from committee.gates.gate_share import (
@@ -32,6 +32,7 @@ _LEAST_ROWS = 10
 _MOST_ROWS = 5000
 
 
+@dataclass(eq=False, repr=False)
 class NeighbourGate(Gate):
     """Weights by the accuracy of the members among the nearest rows.
 
@@ -88,24 +89,17 @@ class NeighbourGate(Gate):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Gate._parameter_constraints,
         "method": [StrOptions({"soft", "ola", "lca", "knora-e", "knora-u", "des-p"})],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [AT_LEAST_ONE],
         "static": [Combiner, None],
     }
 
-    gate_share_: float
+    gate_share_: float = field(init=False)
 
-    def __init__(
-        self,
-        method: str = "soft",
-        *,
-        n_neighbors: int = 7,
-        columns: Any = None,
-        static: Combiner | None = None,
-    ) -> None:
-        self.method = method
-        self.n_neighbors = n_neighbors
-        self.columns = columns
-        self.static = static
+    method: str = "soft"
+    _: KW_ONLY
+    n_neighbors: int = 7
+    columns: Any = None
+    static: Combiner | None = None
 
     def _learn(self, Z: FloatArray, votes: Votes) -> None:
         """Store the rows, and the loss or success of every member on each."""

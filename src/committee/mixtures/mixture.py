@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,7 @@ from committee._format import HELD_OUT, error_name
 from committee._parallel import results_of
 from committee._progress import track
 from committee._typing import FloatArray, IntArray, Member, RandomState
-from committee._validation import HasMethods, Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, HasMethods, Interval, StrOptions
 from committee.coupled import LSSVMClassifier, LSSVMRegressor
 from committee.distributed import lazy_rows
 from committee.ensembles import Roster
@@ -48,18 +48,19 @@ def _expert_axes(model: BaseMixture) -> tuple[int, ...]:
     return (len(model.experts_), *model._as_roster().output_shape)
 
 
+@dataclass(eq=False, repr=False)
 class BaseMixture(BaseEstimator):
     """Experts behind a gate, trained together: options, fit, and sum_m g_m(x) f_m(x)."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "expert": [HasMethods(["fit", "predict"]), None],
-        "n_experts": [Interval(Integral, 1, None, closed="left")],
-        "depth": [Interval(Integral, 1, None, closed="left")],
+        "n_experts": [AT_LEAST_ONE],
+        "depth": [AT_LEAST_ONE],
         "assignment": [StrOptions({"soft", "hard"})],
         "gate": [HasMethods(["fit", "predict_proba"]), None],
         "gate_penalty": [Interval(Real, 0, None, closed="left"), None],
-        "n_restarts": [Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "n_restarts": [AT_LEAST_ONE, None],
+        "max_iter": [AT_LEAST_ONE, None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "uncertainty": ["boolean"],
@@ -71,44 +72,27 @@ class BaseMixture(BaseEstimator):
     #: Default experts, by the assignment.
     _experts: ClassVar[dict[str, Any]]
 
-    experts_: list[Member]
-    gate_: GateTree
-    parts_: list[IntArray]
-    held_out_error_: float | None = None
-    held_out_error_name_: str | None = None
+    experts_: list[Member] = field(init=False)
+    gate_: GateTree = field(init=False)
+    parts_: list[IntArray] = field(init=False)
+    held_out_error_: float | None = field(default=None, init=False)
+    held_out_error_name_: str | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        expert: Member | None = None,
-        *,
-        n_experts: int = 4,
-        depth: int = 1,
-        assignment: str = "soft",
-        gate: Member | None = None,
-        gate_penalty: float | None = None,
-        n_restarts: int | None = None,
-        max_iter: int | None = None,
-        tol: float = 1e-5,
-        validation_fraction: float | None = None,
-        uncertainty: bool = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.expert = expert
-        self.n_experts = n_experts
-        self.depth = depth
-        self.assignment = assignment
-        self.gate = gate
-        self.gate_penalty = gate_penalty
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.validation_fraction = validation_fraction
-        self.uncertainty = uncertainty
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    expert: Member | None = None
+    _: KW_ONLY
+    n_experts: int = 4
+    depth: int = 1
+    assignment: str = "soft"
+    gate: Member | None = None
+    gate_penalty: float | None = None
+    n_restarts: int | None = None
+    max_iter: int | None = None
+    tol: float = 1e-5
+    validation_fraction: float | None = None
+    uncertainty: bool = False
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: bool | int = False
 
     # --- fit -------------------------------------------------------------------------
 
@@ -197,23 +181,14 @@ class BaseMixture(BaseEstimator):
                 "gate_penalty is for the multinomial regression, gate=None: set the "
                 f"penalty of {type(self.gate).__name__} itself."
             )
-        if (
-            not hard
-            and self.gate is not None
-            and not has_fit_parameter(self.gate, "sample_weight")
-        ):
-            raise ValueError(
-                "EM fits the gate on weighted rows: gate must take sample_weight in fit. "
-                f'{type(self.gate).__name__} does not: take assignment="hard" or another '
-                "classifier."
-            )
-        expert = self._expert()
-        if not hard and not has_fit_parameter(expert, "sample_weight"):
-            raise ValueError(
-                "EM fits experts on weighted rows: expert must take sample_weight in "
-                f'fit. {type(expert).__name__} does not: take assignment="hard" or '
-                "another expert."
-            )
+        weighted = {} if hard else {"gate": self.gate, "expert": self._expert()}
+        for name, model in weighted.items():
+            if model is not None and not has_fit_parameter(model, "sample_weight"):
+                raise ValueError(
+                    f"EM fits gate and experts on weighted rows: {name} must take "
+                    f"sample_weight in fit. {type(model).__name__} does not: take "
+                    f'assignment="hard" or another {name}.'
+                )
 
     def _expert(self) -> Member:
         """Return an unfitted expert."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from committee._typing import IntArray, Member, RandomState
 from committee._validation import (
+    AT_LEAST_ONE,
     HasMethods,
     Interval,
     StrOptions,
@@ -55,6 +57,7 @@ _NO_RECIPE = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class _Pruned(BaseCommittee):
     """Shared base: train the ensemble, prune it on rows that it was not trained on."""
 
@@ -64,8 +67,8 @@ class _Pruned(BaseCommittee):
         "weigh_on": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "scoring": [str, None],
         "refine": ["boolean"],
-        "max_members": [Interval(Integral, 1, None, closed="left"), None],
-        "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
+        "max_members": [AT_LEAST_ONE, None],
+        "max_leaves": [AT_LEAST_ONE, None],
         "max_bytes": [Interval(Real, 0, None, closed="neither"), None],
         "tolerance": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [None, Integral],
@@ -73,34 +76,19 @@ class _Pruned(BaseCommittee):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        estimator: Member,
-        *,
-        combiner: Combiner | str | None = None,
-        weigh_on: str | float = "auto",
-        scoring: str | None = None,
-        refine: bool = False,
-        max_members: int | None = None,
-        max_leaves: int | None = None,
-        max_bytes: float | None = None,
-        tolerance: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.estimator = estimator
-        self.combiner = combiner
-        self.weigh_on = weigh_on
-        self.scoring = scoring
-        self.refine = refine
-        self.max_members = max_members
-        self.max_leaves = max_leaves
-        self.max_bytes = max_bytes
-        self.tolerance = tolerance
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Member
+    _: KW_ONLY
+    combiner: Combiner | str | None = None
+    weigh_on: str | float = "auto"
+    scoring: str | None = None
+    refine: bool = False
+    max_members: int | None = None
+    max_leaves: int | None = None
+    max_bytes: float | None = None
+    tolerance: float | None = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: bool | int = False
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -256,6 +244,7 @@ def _is_search(estimator: Any) -> bool:
     return hasattr(estimator, "refit") and hasattr(estimator, "estimator")
 
 
+@dataclass(eq=False, repr=False)
 class PrunedClassifier(_Pruned, CommitteeClassifier):
     """Train an ensemble of classifiers and keep the few members that matter.
 
@@ -322,38 +311,8 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
         "calibration": [StrOptions(set(METHODS)), None],
     }
 
-    def __init__(
-        self,
-        estimator: Member,
-        *,
-        combiner: Combiner | str | None = None,
-        weigh_on: str | float = "auto",
-        scoring: str | None = None,
-        refine: bool = False,
-        max_members: int | None = None,
-        max_leaves: int | None = None,
-        max_bytes: float | None = None,
-        tolerance: float | None = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool | int = False,
-        calibration: str | None = "slope",
-    ) -> None:
-        super().__init__(
-            estimator,
-            combiner=combiner,
-            weigh_on=weigh_on,
-            scoring=scoring,
-            refine=refine,
-            max_members=max_members,
-            max_leaves=max_leaves,
-            max_bytes=max_bytes,
-            tolerance=tolerance,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.calibration = calibration
+    _: KW_ONLY
+    calibration: str | None = "slope"
 
 
 class PrunedRegressor(_Pruned, CommitteeRegressor):
