@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +41,8 @@ _LIGHTEST, _HEAVIEST = 1e-100, 1e100
 
 #: The constraint of a parameter that is an integer >= 1.
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+#: The constraint of a parameter that is a number of things, or their share of all.
+COUNT_OR_SHARE = [AT_LEAST_ONE, Interval(Real, 0, 1, closed="right")]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -116,6 +118,11 @@ def libsvm_parts(model: Any) -> tuple[Any, Any, Any, tuple[Any, Any]]:
     """
     slopes = model._probA, model._probB
     return model._n_support, model._dual_coef_, model._intercept_, slopes
+
+
+def count_of(given: Any, n: int) -> int:
+    """Return how many of n things a `COUNT_OR_SHARE` stands for: of a share, one or more."""
+    return int(given) if isinstance(given, Integral) else max(1, round(given * n))
 
 
 def n_rows(X: Any) -> int:

@@ -12,7 +12,7 @@ from committee.combiners import Combiner
 from committee.combiners.ep_pruner import EvidencePruner
 from committee.ensembles.forests import is_tree
 from committee.members import Generation, Generator, TrainingData
-from committee.members.base import BatchedGenerator
+from committee.members.base import BatchedGenerator, GenerateOptions
 from committee.predictions import predict_all
 
 #: Members that are trained between two computations of the evidence.
@@ -123,7 +123,8 @@ def grow(
     parts: list[FloatArray] = []
     masks: list[Any] = []
     options["held_out"] = rows is None
-    for batch in generator.batches(estimator, data, size=BATCH, **options):
+    given = GenerateOptions(**options)
+    for batch in generator.batches(estimator, data, BATCH, given):
         members += batch.members
         if rows is None:
             parts.append(batch.F)

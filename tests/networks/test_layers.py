@@ -110,6 +110,7 @@ def test_dropped_units_are_zero_and_the_mean_stays():
 def test_intercepts_lie_behind_the_weights_and_do_not_decay():
     layout = Layout((2, 3, 1))
     assert layout.n_parameters == 3 * 3 + 4 * 1
-    W, V = layout.matrices(layout.decayed()[None])
+    theta = np.zeros((1, layout.n_parameters), dtype=np.float32)
+    W, V = layout.matrices(SeparateLayers(layout, theta, "relu").decayed())
     assert W[0].tolist() == [[1] * 3, [1] * 3, [0] * 3]
     assert V[0].ravel().tolist() == [1, 1, 1, 0]

@@ -76,7 +76,7 @@ class PoolSums(NamedTuple):
 
 
 class PoolPrior(NamedTuple):
-    """What v is shrunk to, and how.
+    """The prior of v: its mean and the parts of its precision.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class PoolPrior(NamedTuple):
     share : array of shape (P,)
         Of lambda: 1 for weights, 0 for offsets.
     signed : bool array of shape (P,)
-        False for what is kept at zero or above.
+        False for entries that must not be negative.
     """
 
     target: FloatArray

@@ -158,7 +158,7 @@ class CommitteeMachine:
         return known
 
     def expert(self, i: int, X: FloatArray, given: GivenRows) -> Known:
-        """Return the predictions of expert i + 1, their means less those of the first."""
+        """Return the predictions of expert i + 1, minus the means of the first expert."""
         part = self.part(i)
         features = given.features(self.points[part])
         factor = Factor(given, features, self.ridge[part], "double")

@@ -84,7 +84,7 @@ def own_borders(
 def solve(
     grown: Grown, borders: GroupBorders, measured: list[int], machine: Machine
 ) -> Solved:
-    """Fit every cell of a group by itself; `measured` are those of leave-one-out."""
+    """Fit every cell of a group; only `measured` cells get leave-one-out errors."""
     kernel, alpha, offset, width, options, _ = machine
     centred = grown.rows._replace(Y=grown.rows.Y - offset)
     rows = [merged(centred.take(cell), options.max_cell) for cell in grown.cells]
@@ -301,7 +301,7 @@ def joined(parts: list[CellModel], tree: CellTree, offset: FloatArray) -> CellMo
 
 
 def side_by_side(models: list[CellModel]) -> CellModel:
-    """Return models of the same cells as one, whose targets are those of all."""
+    """Return models of the same cells as one model with the targets of all."""
     most = max(models, key=lambda model: len(model.points))
     T = most.coef.shape[1]
     coef = np.zeros((len(most.points), len(models) * T))

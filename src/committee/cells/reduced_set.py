@@ -51,7 +51,7 @@ def reduced_cells(
         Of each cell; Y without the offset.
     alpha : float
     error : array of shape (T,)
-        Mean squared errors of leave-one-out; where they are not known nothing is changed.
+        Mean squared errors of leave-one-out; without them nothing is changed.
     n_jobs : int, optional
     """
     if not np.all(error > 0.0):

@@ -4,7 +4,7 @@ some of the rows -> the top of the tree    its leaves are the groups
 rows of a chunk  -> a piece for each group 8 (d + T + 1) N bytes travel
 pieces           -> the rows of a group    in the order of the chunks
 
-Rows in memory are one chunk and one group, and stay where they are.
+Rows in memory are one chunk and one group, and are not copied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_GROUPS = 256
 
 
 class RowChunks:
-    """Rows (X, Y, s) of positive weight, in chunks that stay where they are.
+    """Rows (X, Y, s) of positive weight, in chunks that stay on their workers.
 
     Parameters
     ----------

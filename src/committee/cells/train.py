@@ -297,7 +297,7 @@ class _Fitted(NamedTuple):
     def _side_by_side(
         self, couplings: Sequence[float], joints: Sequence[JointSolution]
     ) -> Chunks:
-        """Return the models of all couplings as one, whose targets are those of all."""
+        """Return the models of all couplings as one model with the targets of all."""
         tensions = [
             [
                 None if nu == 0.0 else joint.tension[group.numbers]
@@ -366,7 +366,7 @@ def own_weights(
 
 
 def target_errors(Y: FloatArray, f: FloatArray, s: FloatArray) -> FloatArray:
-    """Return the mean squared error of each target, (T,); nan where there are no rows."""
+    """Return the mean squared error of each target, (T,); NaN without rows."""
     if not len(Y):
         return np.full(Y.shape[1], np.nan)
     errors: FloatArray = np.average((Y - f) ** 2, axis=0, weights=s)

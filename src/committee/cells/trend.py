@@ -114,7 +114,7 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
         t(x) = c'L^-1 k(U, x),    L L' = k(U, U)
 
     A Gaussian kernel on U, random rows, one in 50 and up to 300: Nystroem features. Gamma
-    and alpha are those of least leave-one-out error.
+    and alpha have the least leave-one-out error.
     """
     Y = Y - np.average(Y, axis=0, weights=s)
     order = np.random.default_rng(0).permutation(len(X))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -33,6 +33,7 @@ from committee.coupled.rows import (
 from committee.targets import at_least_two
 
 
+@dataclass(eq=False, repr=False)
 class BayesianCommittee(LocalKernel):
     """Base of the two Bayesian committee machines."""
 
@@ -47,32 +48,19 @@ class BayesianCommittee(LocalKernel):
         "random_state": ["random_state"],
     }
 
-    experts_: CommitteeMachine
+    experts_: CommitteeMachine = field(init=False)
 
-    def __init__(
-        self,
-        method: str = "grbcm",
-        *,
-        subsets: str = "cells",
-        max_rows: int = 1000,
-        metric: str | None = None,
-        kernel: Any = None,
-        gamma: float | None = None,
-        alpha: float | None = None,
-        joint: bool = False,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.method = method
-        self.subsets = subsets
-        self.max_rows = max_rows
-        self.metric = metric
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.joint = joint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    method: str = "grbcm"
+    _: KW_ONLY
+    subsets: str = "cells"
+    max_rows: int = 1000
+    metric: str | None = None
+    kernel: Any = None
+    gamma: float | None = None
+    alpha: float | None = None
+    joint: bool = False
+    n_jobs: int | None = None
+    random_state: RandomState = None
 
     @property
     def _machine(self) -> Any:
@@ -185,7 +173,7 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
     noise_ : float or array of shape (T,)
         The variance of a target around f.
     metric_ : array of shape (n_features, n_features) or None
-        Distances are those of x'M x.
+        M of the squared distance (x - z)'M (x - z).
     loo_error_ : float
         Mean squared error of leave-one-out, on up to 1,000 rows.
     n_features_in_ : int
@@ -237,7 +225,7 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
 
         s_k(x) = f_k(x),    p(k | x) ~ exp(b s_k(x))
 
-    The experts are those of `BayesianCommitteeRegressor`: one target for two classes,
+    The experts are trained as in `BayesianCommitteeRegressor`: one target for two classes,
     for more one against the rest, all of which share the factorisations.
 
     Parameters

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from committee._typing import FloatArray
-from committee._validation import Interval, StrOptions, fit_context
+from committee._validation import AT_LEAST_ONE, Interval, StrOptions, fit_context
 from committee.cells import CellModel, CellOptions, CellTraining
 from committee.cells.choose import COUPLINGS
 from committee.cells.metric import learn_metric
@@ -30,10 +31,11 @@ from committee.coupled.rows import (
 from committee.distributed import is_dask
 from committee.kernels import warn_of_scales
 
-#: Rows of Dask collections from which unlike scales of columns are found.
+#: Rows of Dask collections on which the scales of the columns are compared.
 _SCALE_ROWS = 1000
 
 
+@dataclass(eq=False, repr=False)
 class CellKernel(LocalKernel):
     """Base of the two estimators in cells."""
 
@@ -43,42 +45,29 @@ class CellKernel(LocalKernel):
         "metric": [StrOptions({"learned"}), None],
         "trend": ["boolean", None],
         "coupling": [Interval(Real, None, None, closed="neither"), None],
-        "n_coupling": [Interval(Integral, 1, None, closed="left")],
+        "n_coupling": [AT_LEAST_ONE],
         "precision": [StrOptions({"auto", "double"})],
         "n_jobs": [Integral, None],
     }
 
-    cells_: CellModel
-    coupling_: float
-    trend_: bool
-    coupling_points_: FloatArray
-    n_iter_: int
-    converged_: bool
+    cells_: CellModel = field(init=False)
+    coupling_: float = field(init=False)
+    trend_: bool = field(init=False)
+    coupling_points_: FloatArray = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
 
-    def __init__(
-        self,
-        max_cell: int = 1000,
-        *,
-        metric: str | None = None,
-        trend: bool | None = None,
-        kernel: Any = None,
-        gamma: float | None = None,
-        alpha: float | None = None,
-        coupling: float | None = None,
-        n_coupling: int = 32,
-        precision: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.max_cell = max_cell
-        self.metric = metric
-        self.trend = trend
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.coupling = coupling
-        self.n_coupling = n_coupling
-        self.precision = precision
-        self.n_jobs = n_jobs
+    max_cell: int = 1000
+    _: KW_ONLY
+    metric: str | None = None
+    trend: bool | None = None
+    kernel: Any = None
+    gamma: float | None = None
+    alpha: float | None = None
+    coupling: float | None = None
+    n_coupling: int = 32
+    precision: str = "auto"
+    n_jobs: int | None = None
 
     @property
     def _machine(self) -> Any:
@@ -200,7 +189,7 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
     noise_ : float or array of shape (T,)
         The variance of a target around f.
     metric_ : array of shape (n_features, n_features) or None
-        Distances are those of x'M x.
+        M of the squared distance (x - z)'M (x - z).
     loo_error_ : float
         Mean squared error of leave-one-out, on up to some 5,000 rows.
     coupling_points_ : array of shape (P, n_features)
@@ -253,7 +242,7 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
 
         s_k(x) = f_k(x),    p(k | x) ~ exp(b s_k(x))
 
-    The machines are those of `CellKernelRegressor`: one target for two classes, for more
+    The machines are trained as in `CellKernelRegressor`: one target for two classes, for more
     one against the rest, all of which share the factorisations.
 
     Parameters

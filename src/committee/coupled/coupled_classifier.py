@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from committee._typing import FloatArray, RandomState
+from committee._typing import FloatArray
 from committee._validation import StrOptions, fit_context
 from committee.coupled.coupled_kernel import CoupledKernel, Plan, unseen_rows
 from committee.coupled.expansion import in_blocks
@@ -26,6 +27,7 @@ def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
     return (len(model.members_), *score_axes(model))
 
 
+@dataclass(eq=False, repr=False)
 class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     """Hamers' coupled ensemble for classes: coupled kernel submodels that vote.
 
@@ -35,7 +37,7 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
         soft:  s_k(x) = sum_j w_j f_jk(x)
 
-    The submodels are those of `CoupledKernelRegressor` with targets +-1: one target
+    The submodels are trained as in `CoupledKernelRegressor`, on targets +-1: one target
     for two classes, f_j0 = -f_j1; for more, one against the rest, all of which share
     the factorisation.
 
@@ -82,46 +84,8 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     }
     _has_slope = True
 
-    def __init__(
-        self,
-        n_members: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        alpha: float = 1.0,
-        coupling: float = 1.0,
-        coupling_set: str = "train",
-        n_coupling: float = 0.1,
-        topology: str = "ring",
-        overlap: bool = True,
-        solver: str = "direct",
-        allow_indefinite: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
-        combiner: Any = None,
-        weigh_on: str = "train",
-        random_state: RandomState = None,
-        voting: str = "hard",
-    ) -> None:
-        super().__init__(
-            n_members,
-            kernel=kernel,
-            gamma=gamma,
-            alpha=alpha,
-            coupling=coupling,
-            coupling_set=coupling_set,
-            n_coupling=n_coupling,
-            topology=topology,
-            overlap=overlap,
-            solver=solver,
-            allow_indefinite=allow_indefinite,
-            tol=tol,
-            max_iter=max_iter,
-            combiner=combiner,
-            weigh_on=weigh_on,
-            random_state=random_state,
-        )
-        self.voting = voting
+    _: KW_ONLY
+    voting: str = "hard"
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -217,7 +181,7 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
             w[:] = self.weights_[support]
             unscored[:] = False
         f, w = f[~unscored], w[~unscored]
-        # Scores of the same size as those of the whole ensemble, whose slope it is.
+        # Scaled to the scores of the whole ensemble, to which the slope is applied.
         w *= self.weights_.sum() / w.sum(axis=1, keepdims=True)
         return weighed.take(np.flatnonzero(~unscored)), self._voted(f, w)
 

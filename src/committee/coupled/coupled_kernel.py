@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import (
+    AT_LEAST_ONE,
+    COUNT_OR_SHARE,
     HasMethods,
     Interval,
     StrOptions,
@@ -57,24 +60,22 @@ class Plan(NamedTuple):
     weighing: IntArray
 
 
+@dataclass(eq=False, repr=False)
 class CoupledKernel(MemberMachine):
     """Two layers: submodels that are trained together, and their weights."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **RIDGE_CONSTRAINTS,
-        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [AT_LEAST_ONE],
         "coupling": [Interval(Real, None, None, closed="neither")],
         "coupling_set": [StrOptions({"train", "centres", "box"})],
-        "n_coupling": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-        ],
+        "n_coupling": COUNT_OR_SHARE,
         "topology": [StrOptions({"ring", "chain"})],
         "overlap": ["boolean"],
         "solver": [StrOptions({"direct", "cg"})],
         "allow_indefinite": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [AT_LEAST_ONE],
         "combiner": [HasMethods(["fit", "combine"]), str, None],
         "weigh_on": [StrOptions({"train", "held-out"})],
         "random_state": ["random_state"],
@@ -83,53 +84,34 @@ class CoupledKernel(MemberMachine):
     _has_slope: ClassVar[bool] = False
     _fitted_attribute = "weights_"
 
-    kernel_: Kernel
-    subsets_: list[IntArray]
-    members_: list[KernelMember]
-    weights_: FloatArray
-    coupling_points_: FloatArray
-    combiner_: Any
-    dual_coef_: FloatArray
-    dual_rows_: IntArray
-    n_iter_: int
-    converged_: bool
+    kernel_: Kernel = field(init=False)
+    subsets_: list[IntArray] = field(init=False)
+    members_: list[KernelMember] = field(init=False)
+    weights_: FloatArray = field(init=False)
+    coupling_points_: FloatArray = field(init=False)
+    combiner_: Any = field(init=False)
+    dual_coef_: FloatArray = field(init=False)
+    dual_rows_: IntArray = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
 
-    def __init__(
-        self,
-        n_members: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        alpha: float = 1.0,
-        coupling: float = 1.0,
-        coupling_set: str = "train",
-        n_coupling: float = 0.1,
-        topology: str = "ring",
-        overlap: bool = True,
-        solver: str = "direct",
-        allow_indefinite: bool = False,
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
-        combiner: Any = None,
-        weigh_on: str = "train",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_members = n_members
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
-        self.coupling = coupling
-        self.coupling_set = coupling_set
-        self.n_coupling = n_coupling
-        self.topology = topology
-        self.overlap = overlap
-        self.solver = solver
-        self.allow_indefinite = allow_indefinite
-        self.tol = tol
-        self.max_iter = max_iter
-        self.combiner = combiner
-        self.weigh_on = weigh_on
-        self.random_state = random_state
+    n_members: int = 8
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    alpha: float = 1.0
+    coupling: float = 1.0
+    coupling_set: str = "train"
+    n_coupling: float = 0.1
+    topology: str = "ring"
+    overlap: bool = True
+    solver: str = "direct"
+    allow_indefinite: bool = False
+    tol: float = 1e-10
+    max_iter: int = 10_000
+    combiner: Any = None
+    weigh_on: str = "train"
+    random_state: RandomState = None
 
     @property
     def support_members_(self) -> IntArray:
@@ -374,7 +356,7 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         for each member.
     weigh_on : {"train", "held-out"}, default="train"
         Weigh the members on training rows, max(1000, 2 q) of them at the most, or each
-        member on those of these rows that are outside its subset. A member is trained
+        member on the rows among them that are outside its subset. A member is trained
         on one row in q, so its errors on training rows are only a little too small; the
         guide compares the two.
     random_state : int, RandomState or None

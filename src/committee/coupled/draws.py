@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from committee._typing import FloatArray, IntArray
+from committee._validation import count_of
 
 #: Rows that weigh the members, and at least so many per member.
 _WEIGHING_ROWS, _ROWS_PER_MEMBER = 1000, 2
@@ -46,7 +46,7 @@ def check_subsets(
         Rows with a positive weight.
     """
     is_list = np.iterable(subsets) and not isinstance(subsets, str)
-    # A list of lists of unlike lengths is no array of numbers: refused by its dtype.
+    # Lists of different lengths become an array of objects, refused below.
     found = [_as_array(part) for part in subsets] if is_list else []
     if not found or n_members not in (None, len(found)):
         number = "" if n_members is None else f"{n_members} "
@@ -95,8 +95,7 @@ def draw_coupling(
 
     A float `n_coupling` is a fraction of the training rows.
     """
-    whole = isinstance(n_coupling, Integral)
-    n = int(n_coupling) if whole else max(1, round(n_coupling * len(X)))
+    n = count_of(n_coupling, len(X))
     if coupling_set == "box":
         low, high = X.min(axis=0), X.max(axis=0)
         return rng.uniform(low, high, size=(n, len(low)))

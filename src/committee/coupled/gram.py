@@ -92,7 +92,7 @@ class GramBlocks:
     kernel : Kernel
     X : array of shape (N, d)
     subsets : list of arrays of row numbers
-        D_j, disjoint; or only those that will be needed, by their numbers.
+        D_j, disjoint.
     X_coupling : array of shape (n_c, d)
     layout : Layout
     sample_weight : array of shape (N,), optional

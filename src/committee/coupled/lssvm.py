@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -70,26 +71,21 @@ def solve_lssvm(
     return a, b, Y - a / diagonal
 
 
+@dataclass(eq=False, repr=False)
 class LSSVM(KernelMachine):
     """Base of the regressor and the classifier."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = RIDGE_CONSTRAINTS
     _fitted_attribute = "dual_coef_"
 
-    kernel_: Kernel
-    dual_coef_: FloatArray
-    intercept_: FloatArray
+    kernel_: Kernel = field(init=False)
+    dual_coef_: FloatArray = field(init=False)
+    intercept_: FloatArray = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        alpha: float = 1.0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.alpha = alpha
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    alpha: float = 1.0
 
     def _solve(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
         """Solve for the targets of the rows; return their leave-one-out values."""

@@ -100,7 +100,7 @@ def label_rows(X: Any, y: Any, s: Any, estimator: Any = None) -> Rows:
         refuse_mixed(y)
     X, y = check_X_y(X, y, dtype=np.float64, estimator=estimator)
     check_size(X, "X")
-    # Each label twice: a chunk of few rows is no sign of too many classes.
+    # Each label twice: in a chunk of few rows scikit-learn would warn of too many classes.
     check_classification_targets(np.repeat(np.unique(y), 2))
     return Rows(X, y, np.zeros((len(y), 0)), s)
 
@@ -151,8 +151,8 @@ def warn_of_copies(X: FloatArray, Y: FloatArray) -> None:
 def _n_distinct(A: FloatArray) -> int:
     """Return the number of distinct rows, by a hash of 64 bits for each."""
     factors = np.random.default_rng(0).integers(2**63, size=A.shape[1], dtype=np.uint64)
-    # Zero is added to make one of the two zeros; products of integers wrap around. Low
-    # bits of a float are often zero, and those of a product too: high ones are mixed in.
+    # Adding zero turns -0.0 into 0.0; products of integers wrap around. The low bits of a
+    # float, and so of a product, are often zero: high bits are mixed in.
     bits = (np.ascontiguousarray(A, dtype=np.float64) + 0.0).view(np.uint64)
     hashes = ((bits ^ (bits >> np.uint64(29))) * (2 * factors + np.uint64(1))).sum(
         axis=1
@@ -174,7 +174,7 @@ class Facts(NamedTuple):
 
 
 class ChunkedRows:
-    """`Rows` in chunks that stay where they are; facts are None for an empty chunk."""
+    """`Rows` in chunks that stay on their workers; facts are None for an empty chunk."""
 
     def __init__(self, parts: Chunks, facts: Sequence[Facts | None]) -> None:
         self.parts, self.facts = parts, facts
@@ -211,7 +211,7 @@ class ChunkedRows:
 def chunked_rows(
     estimator: Any, check: Callable[..., Rows], X: Any, y: Any, sample_weight: Any
 ) -> ChunkedRows:
-    """Return rows in chunks, checked where they are, and set the estimator's columns.
+    """Return rows in chunks, checked on their workers, and set the estimator's columns.
 
     Some rows must have a positive weight.
     """

@@ -65,7 +65,7 @@ def search_coupled(
 ) -> SearchResult:
     """Try every (gamma, alpha, coupling) and return the one of least error.
 
-    Errors are those of leave-one-out in closed form, and members are weighed on the
+    Errors are leave-one-out errors in closed form, and members are weighed on the
     leave-one-out predictions. Subsets and coupling points are the same for all
     candidates; kernel blocks and their products are made once for each gamma. With more
     than 5000 rows, or for cross-validation, use scikit-learn's `GridSearchCV`.

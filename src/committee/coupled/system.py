@@ -7,7 +7,7 @@ k(D_j, S_j) and k(X_c, D_i) and one Cholesky factor for each submodel, a third o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -86,13 +86,21 @@ def solve_coupled(
     >>> [a.shape for a in solve_coupled(gram, X, alpha=1e-3, coupling=1.0)]
     [(6, 1), (6, 1), (6, 1)]
     """
-    members = range(gram.layout.n_members)
     # H_j has the rows of three subsets.
-    largest = 3 * max(len(gram.subsets[j]) for j in members)
+    largest = 3 * max(map(len, gram.subsets))
+
+    def alone(j: int) -> FloatArray:
+        """Solve (Kt_j'Kt_j + alpha I) a_j = Kt_j' r_j."""
+
+        def H(_i: int, _k: int) -> FloatArray:
+            return gram.diagonal(j, alpha, 0.0)
+
+        return solve_blocks(H, [gram.right_side(j, Y)])[0]
+
     try:
         with threads_for(largest):
             if coupling == 0.0 or not gram.layout.edges:
-                return solve_uncoupled(gram, Y, alpha, members)
+                return [alone(j) for j in range(gram.layout.n_members)]
             block = system_block(gram, alpha, coupling)
             ring = gram.layout.topology == "ring"
             return solve_blocks(block, RightSides(gram, Y), ring=ring)
@@ -186,23 +194,6 @@ def solve_coupled_cg(
             advice='Raise max_iter or tol, or take solver="direct".',
         )
     return A.split(a), max(n_iter, 1), residual <= tol
-
-
-def solve_uncoupled(
-    gram: GramBlocks, Y: FloatArray, alpha: float, members: Iterable[int]
-) -> list[FloatArray]:
-    """Solve the separate ridge problems of some submodels.
-
-    (Kt_j'Kt_j + alpha I) a_j = Kt_j' r_j
-    """
-    coef = []
-    for j in members:
-
-        def block(_i: int, _k: int, j: int = j) -> FloatArray:
-            return gram.diagonal(j, alpha, 0.0)
-
-        coef += solve_blocks(block, [gram.right_side(j, Y)])
-    return coef
 
 
 def system_block(gram: GramBlocks, alpha: float, nu: float) -> Block:
@@ -373,8 +364,7 @@ def leave_one_out(
     (6, 3, 1)
     """
     q = gram.layout.n_members
-    subsets = [gram.subsets[j] for j in range(q)]
-    rows = np.sort(np.concatenate(subsets))
+    rows = np.sort(np.concatenate(gram.subsets))
     # P_j y is linear in y: with unit vectors as targets its columns come out.
     units = np.zeros((len(gram.X), len(rows)))
     units[rows, np.arange(len(rows))] = 1.0
@@ -387,7 +377,7 @@ def leave_one_out(
         # own[n, j] = P_j[n, n], what the target of row n adds to f_j(x_n)
         own[:, j] = np.einsum("nm,mn->n", K, P[j])
     owner = np.empty(len(gram.X), dtype=np.intp)
-    for j, subset in enumerate(subsets):
+    for j, subset in enumerate(gram.subsets):
         owner[subset] = j
     n, i = np.arange(len(rows)), owner[rows]
     r = (Y[rows] - F[n, i]) / (1.0 - own[n, i])[:, None]

@@ -62,8 +62,8 @@ def to_c(
     Raises
     ------
     ValueError
-        If members are no trees, their link has no counterpart in C, or their numbers are
-        too large for single precision.
+        If a member is not a tree, the link has no counterpart in C, or numbers are too
+        large for single precision.
 
     Examples
     --------

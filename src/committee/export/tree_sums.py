@@ -29,7 +29,7 @@ def tree_sum(model: Any) -> TreeSum:
     Raises
     ------
     ValueError
-        If members are no trees, or the committee transforms X or has a gate.
+        If a member is not a tree, or the committee transforms X or has a gate.
     """
     if isinstance(model, TreeSum):
         return model

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,9 +21,8 @@ from committee._typing import (
     RandomState,
 )
 from committee._validation import (
-    AT_LEAST_ONE,
-    Interval,
     check_sample_weight,
+    count_of,
     index_params,
     safe_indexing,
 )
@@ -96,14 +94,9 @@ class Sample:
         return cls(distinct, counts[distinct])
 
 
-#: The constraint of `max_samples`: a number of rows, or a share of them.
-SOME_ROWS = [AT_LEAST_ONE, Interval(Real, 0, 1, closed="right")]
-
-
 def n_drawn(max_samples: float, n_rows: int) -> int:
     """Return how many of N rows to draw: a number, or a share, of at least one row."""
-    whole = isinstance(max_samples, Integral)
-    n = int(max_samples) if whole else max(1, round(max_samples * n_rows))
+    n = count_of(max_samples, n_rows)
     if n > n_rows:
         raise ValueError(
             f"max_samples={max_samples} rows cannot be drawn from n_samples={n_rows}. "
@@ -141,13 +134,14 @@ class Generation:
     rows: IntArray | None = None
 
 
-class GenerateOptions(TypedDict, total=False):
+@dataclass(frozen=True)
+class GenerateOptions:
     """The options of `Generator.generate`."""
 
-    held_out: bool
-    n_jobs: int | None
-    random_state: RandomState
-    verbose: bool
+    held_out: bool = True
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: bool = False
 
 
 class Generator(ABC, BaseEstimator):
@@ -231,18 +225,18 @@ class BatchedGenerator(Generator):
         self,
         estimator: Member,
         data: TrainingData,
-        *,
         size: int,
-        **options: Unpack[GenerateOptions],
+        options: GenerateOptions,
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+        self, estimator: Member, data: TrainingData, **options: Any
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
+        how = GenerateOptions(**options)
         # Exhaust the iterator, so that the progress bar ends.
-        (batch,) = self.batches(estimator, data, size=self.n_members, **options)
+        (batch,) = self.batches(estimator, data, self.n_members, how)
         return batch
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -18,10 +18,9 @@ from committee._typing import (
     Member,
     Output,
 )
-from committee._validation import AT_LEAST_ONE, Interval, StrOptions
+from committee._validation import AT_LEAST_ONE, COUNT_OR_SHARE, Interval, StrOptions
 from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
 from committee.members.base import (
-    SOME_ROWS,
     BatchedGenerator,
     GenerateOptions,
     Generation,
@@ -42,6 +41,7 @@ _USELESS = 10
 _LEAST_GAIN = 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class AdaBoost(BatchedGenerator):
     """Train members in sequence, with larger weights on misclassified rows.
 
@@ -94,23 +94,17 @@ class AdaBoost(BatchedGenerator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [AT_LEAST_ONE],
         "on_perfect": [StrOptions({"stop", "restart"})],
-        "max_samples": [None, *SOME_ROWS],
+        "max_samples": [None, *COUNT_OR_SHARE],
     }
     leaves_rows_out: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        n_members: int = 100,
-        *,
-        on_perfect: str = "stop",
-        max_samples: float | None = None,
-    ) -> None:
-        self.n_members = n_members
-        self.on_perfect = on_perfect
-        self.max_samples = max_samples
+    n_members: int = 100
+    _: KW_ONLY
+    on_perfect: str = "stop"
+    max_samples: float | None = None
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+        self, estimator: Member, data: TrainingData, **options: Any
     ) -> Generation:
         """Train the members, one at a time; see `Generator.generate`."""
         generation = super().generate(estimator, data, **options)
@@ -122,20 +116,20 @@ class AdaBoost(BatchedGenerator):
         self,
         estimator: Member,
         data: TrainingData,
-        *,
         size: int,
-        **options: Unpack[GenerateOptions],
+        options: GenerateOptions,
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time, with their a_t."""
         seeds = _checked_seeds(self, data, options)
-        verbose = options.get("verbose", False)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
         # A job is made after the weights of the previous one are known.
         jobs = (
             (_fit_and_check, estimator, data, self.sample(state.P, seed), seed)
             for seed in state.seeds()
         )
-        results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
+        results = run_in_turn(
+            jobs, self.n_members, label="boosting", verbose=options.verbose
+        )
         members: list[Member] = []
         a: list[float] = []
         for member, wrong in results:
@@ -168,7 +162,9 @@ class AdaBoost(BatchedGenerator):
             )
 
 
-def _checked_seeds(generator: Any, data: TrainingData, options: Any) -> IntArray:
+def _checked_seeds(
+    generator: Any, data: TrainingData, options: GenerateOptions
+) -> IntArray:
     """Return a seed for each member; raise ValueError for targets that are numbers."""
     generator._validate_params()
     if data.n_classes is None:
@@ -176,7 +172,7 @@ def _checked_seeds(generator: Any, data: TrainingData, options: Any) -> IntArray
             f"{type(generator).__name__} is defined for classification; use Bagging, "
             "CrossSplits, MiniBatches, RandomInits or Pool for regression."
         )
-    random = check_random_state(options.get("random_state"))
+    random = check_random_state(options.random_state)
     return draw_seeds(random, generator.n_members)
 
 
@@ -302,27 +298,27 @@ class Arcing(BatchedGenerator):
         self,
         estimator: Member,
         data: TrainingData,
-        *,
         size: int,
-        **options: Unpack[GenerateOptions],
+        options: GenerateOptions,
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         seeds = _checked_seeds(self, data, options)
-        verbose = options.get("verbose", False)
         mistakes = np.zeros(len(data))
         jobs = (
             (_fit_and_vote, estimator, data, mistakes.copy(), int(seed))
             for seed in seeds
         )
         batch: list[tuple[Member, FloatArray, BoolArray]] = []
-        results = run_in_turn(jobs, self.n_members, label="arcing", verbose=verbose)
+        results = run_in_turn(
+            jobs, self.n_members, label="arcing", verbose=options.verbose
+        )
         for m, (member, votes, unseen) in enumerate(results):
             mistakes += votes.argmax(axis=1) != data.y
             batch.append((member, votes, unseen))
             if len(batch) == size or m == self.n_members - 1:
                 members, slabs, masks = zip(*batch, strict=True)
                 F, mask = np.stack(slabs, axis=1), np.stack(masks, axis=1)
-                held_out = (F, mask) if options.get("held_out", True) else ()
+                held_out = (F, mask) if options.held_out else ()
                 yield Generation(list(members), *held_out)
                 batch = []
 
@@ -401,11 +397,11 @@ class LPBoost(Generator):
         self.nu = nu
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+        self, estimator: Member, data: TrainingData, **options: Any
     ) -> Generation:
         """Train the members, one at a time; see `Generator.generate`."""
-        seeds = _checked_seeds(self, data, options)
-        verbose = options.get("verbose", False)
+        how = GenerateOptions(**options)
+        seeds = _checked_seeds(self, data, how)
         programme = _Programme(data, self.nu)
         # A job is taken once the multipliers of the last programme are known.
         jobs = (
@@ -413,7 +409,9 @@ class LPBoost(Generator):
             for seed in seeds
         )
         members: list[Member] = []
-        results = run_in_turn(jobs, self.n_members, label="boosting", verbose=verbose)
+        results = run_in_turn(
+            jobs, self.n_members, label="boosting", verbose=how.verbose
+        )
         for member, column in results:
             if members and programme.edge(column) <= programme.value + _LEAST_GAIN:
                 break

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from committee._typing import Member
-from committee._validation import AT_LEAST_ONE, Interval
+from committee._validation import AT_LEAST_ONE, COUNT_OR_SHARE, count_of
 from committee.ensembles.member_features import OnColumns, Rotated
 from committee.members.base import TrainingData
 from committee.members.pool import CrossFittedGenerator
@@ -46,10 +45,7 @@ class RandomSubspaces(CrossFittedGenerator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [AT_LEAST_ONE],
-        "max_features": [
-            AT_LEAST_ONE,
-            Interval(Real, 0, 1, closed="right"),
-        ],
+        "max_features": COUNT_OR_SHARE,
     }
 
     def __init__(self, n_members: int = 100, *, max_features: float = 0.5) -> None:
@@ -60,8 +56,7 @@ class RandomSubspaces(CrossFittedGenerator):
         self, estimator: Member, data: TrainingData, random: np.random.RandomState
     ) -> list[Member]:
         p = data.X.shape[1]
-        given: Any = self.max_features
-        q = int(given) if isinstance(given, Integral) else max(1, round(given * p))
+        q = count_of(self.max_features, p)
         if q > p:
             raise ValueError(f"max_features={q} columns of {p} cannot be drawn.")
         return [

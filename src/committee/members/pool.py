@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -179,7 +179,7 @@ class Pool(Generator):
         return names_of(self.estimators)
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+        self, estimator: Member, data: TrainingData, **options: Any
     ) -> Generation:
         """Train the members; see `Generator.generate`. `estimator` must be None."""
         self._validate_params()
@@ -190,12 +190,14 @@ class Pool(Generator):
             )
         if not self.estimators:
             raise ValueError("The 'estimators' of a Pool must not be empty.")
-        rng = check_random_state(options.pop("random_state", None))
+        how = GenerateOptions(**options)
+        rng = check_random_state(how.random_state)
         seeds = draw_seeds(rng, self.n_members)
         cv = self.n_splits if self.cv is None else self.cv
-        folds = folds_of(cv, data, rng) if options.pop("held_out", True) else []
-        how: dict[str, Any] = {**options, "output": self.output, "keep_seeds": True}
-        generation = cross_fitted(self.members, data, seeds, folds, **how)
+        folds = folds_of(cv, data, rng) if how.held_out else []
+        generation = cross_fitted(
+            self.members, data, seeds, folds, how, output=self.output, keep_seeds=True
+        )
         return replace(generation, names=self.names)
 
 
@@ -215,24 +217,21 @@ class CrossFittedGenerator(BatchedGenerator):
         self,
         estimator: Member,
         data: TrainingData,
-        *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        options: GenerateOptions,
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
-        random = check_random_state(random_state)
+        random = check_random_state(options.random_state)
         members = self._unfitted(estimator, data, random)
         seeds = draw_seeds(random, len(members))
         n_folds = max(2, min(5, len(data)))
-        folds = folds_of(n_folds, data, random) if held_out else []
-        how: Any = {"output": self.output, "n_jobs": n_jobs, "verbose": verbose}
+        folds = folds_of(n_folds, data, random) if options.held_out else []
         for start in range(0, len(members), size):
             some = slice(start, start + size)
-            yield cross_fitted(members[some], data, seeds[some], folds, **how)
+            yield cross_fitted(
+                members[some], data, seeds[some], folds, options, output=self.output
+            )
 
 
 class RandomInits(CrossFittedGenerator):
@@ -302,11 +301,10 @@ def cross_fitted(
     data: TrainingData,
     seeds: IntArray,
     folds: list[Fold],
+    options: GenerateOptions,
     *,
     output: Output,
     keep_seeds: bool = False,
-    n_jobs: int | None = None,
-    verbose: bool = False,
 ) -> Generation:
     """Fit every estimator on all rows, and make F by clones, fold by fold.
 
@@ -323,7 +321,7 @@ def cross_fitted(
     members: list[Member] = []
     slabs: list[FloatArray] = []
     for member, P in run_parallel(
-        jobs, len(estimators), label="training", n_jobs=n_jobs, verbose=verbose
+        jobs, len(estimators), n_jobs=options.n_jobs, verbose=options.verbose
     ):
         # Noise is for training only: the fitted estimator itself predicts.
         noisy = isinstance(member, WithNoise)

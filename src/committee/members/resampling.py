@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, IntArray, Member, Output, RandomState
-from committee._validation import AT_LEAST_ONE, Interval, safe_indexing
+from committee._typing import FloatArray, IntArray, Member, Output
+from committee._validation import AT_LEAST_ONE, COUNT_OR_SHARE, Interval, safe_indexing
 from committee.members.base import (
-    SOME_ROWS,
     BatchedGenerator,
+    GenerateOptions,
     Generation,
     Sample,
     TrainingData,
@@ -46,19 +46,15 @@ class _Resampling(BatchedGenerator):
         self,
         estimator: Member,
         data: TrainingData,
-        *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        options: GenerateOptions,
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
-        rng = check_random_state(random_state)
+        rng = check_random_state(options.random_state)
         row_seeds = draw_seeds(rng, self.n_seeds())
         seeds = draw_seeds(rng, self.n_members)
-        output = self.output if held_out else None
+        output = self.output if options.held_out else None
         for start in range(0, self.n_members, size):
             batch = range(start, min(start + size, self.n_members))
             jobs = (
@@ -73,9 +69,9 @@ class _Resampling(BatchedGenerator):
                 for m in batch
             )
             results = run_parallel(
-                jobs, len(batch), label="training", n_jobs=n_jobs, verbose=verbose
+                jobs, len(batch), n_jobs=options.n_jobs, verbose=options.verbose
             )
-            yield _gathered(results, len(batch), data, held_out)
+            yield _gathered(results, len(batch), data, options.held_out)
 
 
 class Bagging(_Resampling):
@@ -105,7 +101,7 @@ class Bagging(_Resampling):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_members": [AT_LEAST_ONE],
-        "max_samples": SOME_ROWS,
+        "max_samples": COUNT_OR_SHARE,
     }
 
     def __init__(self, n_members: int = 100, *, max_samples: float = 1.0) -> None:

@@ -125,7 +125,7 @@ def run_parallel(
     jobs: Iterable[tuple[Any, ...]],
     total: int,
     *,
-    label: str,
+    label: str = "training",
     n_jobs: int | None,
     verbose: bool,
 ) -> Iterator[Any]:

@@ -1,10 +1,9 @@
-"""Training of many members: in blocks that fit into the cache, or jointly."""
+"""Training of many members, in blocks that fit into the cache."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -30,11 +29,17 @@ _MEMORY = 2**28
 
 @dataclass(frozen=True)
 class Block:
-    """Members trained as one tensor: their numbers, rows and seeds."""
+    """Members trained as one tensor: their numbers, rows and seeds.
+
+    With one entry of `rows` for several members they are trained jointly on these rows,
+    and the loss of their mean prediction decides when to stop.
+    """
 
     members: IntArray
     rows: list[MemberRows]
     seeds: list[np.random.SeedSequence]
+    #: Whether the members share the weights of the hidden layers.
+    share: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,27 +105,19 @@ def train_block(
 ) -> list[TrainedNetwork | None]:
     """Return the networks of a block; None for each if it did not begin."""
     if interruption is not None and interruption.asked:
-        return [None] * len(block.rows)
+        return [None] * len(block.seeds)
     randoms = [np.random.default_rng(seed) for seed in block.seeds]
-    layers = _separate_layers(settings, randoms)
-    given = layers, arrays, block.rows, randoms, settings
-    return _trained(*given, interruption, report)
-
-
-def _separate_layers(
-    settings: TrainingSettings, randoms: Sequence[np.random.Generator]
-) -> SeparateLayers:
-    """Return networks with their initial weights, drawn by each member's generator."""
-    theta = np.stack([initial_weights(settings.layout, random) for random in randoms])
-    return SeparateLayers(settings.layout, theta, settings.activation, settings.dropout)
-
-
-def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
-    """Train layers, and return their networks one by one."""
-    trained = train(layers, *args)
+    layout, options = settings.layout, (settings.activation, settings.dropout)
+    layers: SeparateLayers | SharedLayers
+    if block.share:
+        layers = SharedLayers(layout, randoms, *options)
+    else:
+        theta = np.stack([initial_weights(layout, random) for random in randoms])
+        layers = SeparateLayers(layout, theta, *options)
+    trained = train(layers, arrays, block.rows, randoms, settings, interruption, report)
     # (M, in + 1, out) of each layer
     matrices, *halves = map(layers.plain, (trained.theta, *trained.halves))
-    M = len(matrices[0])
+    M = len(randoms)
     n_epochs = np.broadcast_to(trained.n_epochs, M)
     losses = np.broadcast_to(trained.losses, M)
     return [
@@ -133,27 +130,3 @@ def _trained(layers: Any, *args: Any) -> list[TrainedNetwork | None]:
         )
         for m in range(M)
     ]
-
-
-def train_jointly(
-    settings: TrainingSettings,
-    arrays: TrainingArrays,
-    rows: MemberRows,
-    seeds: Sequence[np.random.SeedSequence],
-    *,
-    share: bool,
-    interruption: Interruption | None = None,
-    report: Report | None = None,
-) -> list[TrainedNetwork | None]:
-    """Train M networks jointly on the same rows.
-
-    The loss of their mean prediction decides when to stop.
-    """
-    randoms = [np.random.default_rng(seed) for seed in seeds]
-    layers: SeparateLayers | SharedLayers
-    if share:
-        given = settings.layout, randoms, settings.activation, settings.dropout
-        layers = SharedLayers(*given)
-    else:
-        layers = _separate_layers(settings, randoms)
-    return _trained(layers, arrays, [rows], randoms, settings, interruption, report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,22 +16,18 @@ from sklearn.utils.parallel import delayed
 
 from committee._parallel import results_of
 from committee._progress import bar_with_text
-from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
+from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.members.base import (
     BatchedGenerator,
+    GenerateOptions,
     Generation,
     Sample,
     TrainingData,
     draw_seeds,
 )
 from committee.members.resampling import Bagging, CrossSplits, MiniBatches
-from committee.networks.blocks import (
-    TrainedNetwork,
-    blocks_of,
-    train_block,
-    train_jointly,
-)
+from committee.networks.blocks import Block, TrainedNetwork, blocks_of, train_block
 from committee.networks.early_stopping import MemberRows, stopping_sample
 from committee.networks.network import (
     Network,
@@ -45,6 +42,7 @@ from committee.networks.training_arrays import TrainingArrays, standardise
 _OF_ROWS, _OF_TRAINING = 0, 1
 
 
+@dataclass(eq=False, repr=False)
 class Networks(BatchedGenerator):
     """Train M neural networks as one tensor.
 
@@ -105,20 +103,12 @@ class Networks(BatchedGenerator):
         "coupling": [Interval(Real, -1, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_members: int = 100,
-        *,
-        data: str = "all",
-        n_splits: int = 10,
-        share: str | None = None,
-        coupling: float = 0.0,
-    ) -> None:
-        self.n_members = n_members
-        self.data = data
-        self.n_splits = n_splits
-        self.share = share
-        self.coupling = coupling
+    n_members: int = 100
+    _: KW_ONLY
+    data: str = "all"
+    n_splits: int = 10
+    share: str | None = None
+    coupling: float = 0.0
 
     @property
     def joint(self) -> bool:
@@ -137,33 +127,27 @@ class Networks(BatchedGenerator):
         self,
         estimator: Member,
         data: TrainingData,
-        *,
         size: int,
-        held_out: bool = True,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: bool = False,
+        options: GenerateOptions,
     ) -> Iterator[Generation]:
         """Train the members of `generate` lazily, `size` at a time."""
         self._validate_params()
-        self._check(estimator, data, size, held_out)
-        root = int(draw_seeds(check_random_state(random_state), 1)[0])
+        self._check(estimator, data, size, options.held_out)
+        root = int(draw_seeds(check_random_state(options.random_state), 1)[0])
         template = clone(estimator)
         Z = template._check_X(data.X, reset=True)
         arrays = standardise(Z, data.y, data.n_classes, data.sample_weight)
         for start in range(0, self.n_members, size):
             numbers = np.arange(start, min(start + size, self.n_members))
             rows = self._rows(template, data, numbers, root)
-            networks = self._train(
-                template, arrays, rows, numbers, root, n_jobs=n_jobs, verbose=verbose
-            )
+            networks = self._train(template, arrays, rows, numbers, root, options)
             kept = [i for i, network in enumerate(networks) if network is not None]
             members = [
                 _member(template, arrays, data, networks[i], _seed(root, numbers[i]))
                 for i in kept
             ]
             stopped = _interrupted(networks)
-            if held_out:
+            if options.held_out:
                 begun = [networks[i] for i in kept], [rows[i] for i in kept]
                 empty = data.empty_predictions()
                 F, mask = predict_held_out(members, *begun, arrays, Z, empty)
@@ -211,12 +195,10 @@ class Networks(BatchedGenerator):
         """Return the training and validation rows of some members."""
         s = data.sample_weight
         counted = np.arange(len(data)) if s is None else np.flatnonzero(s > 0)
-        if self.joint:
-            shared = template.own_rows(counted, _random(root, 0, _OF_ROWS))
-            return [shared] * len(numbers)
         if self.data == "all":
+            drawn_by = np.zeros_like(numbers) if self.joint else numbers
             return [
-                template.own_rows(counted, _random(root, m, _OF_ROWS)) for m in numbers
+                template.own_rows(counted, _random(root, m, _OF_ROWS)) for m in drawn_by
             ]
         sampler = self._sampler()
         # The first seeds are the same for any number of members.
@@ -244,9 +226,7 @@ class Networks(BatchedGenerator):
         rows: list[MemberRows],
         numbers: IntArray,
         root: int,
-        *,
-        n_jobs: int | None,
-        verbose: bool,
+        options: GenerateOptions,
     ) -> list[TrainedNetwork | None]:
         """Return the trained networks; None for each that Ctrl-C kept from starting."""
         settings = template.training_settings(
@@ -254,24 +234,21 @@ class Networks(BatchedGenerator):
         )
         seeds = [_sequence(root, m, _OF_TRAINING) for m in numbers]
         found: list[TrainedNetwork | None] = [None] * len(rows)
-        bar = bar_with_text(len(rows), "training", verbose)
+        if self.joint:
+            blocks = [Block(np.arange(len(rows)), rows[:1], seeds, bool(self.share))]
+        else:
+            blocks = blocks_of(settings, rows, seeds, n_jobs=options.n_jobs)
+        bar = bar_with_text(len(rows), "training", options.verbose)
         with interruptible() as interruption, bar as advance:
 
             def report(epoch: int, running: int, loss: float) -> None:
                 advance(0, f"epoch {epoch}, held-out loss {loss:.4g}")
 
-            how: dict[str, Any] = {"interruption": interruption}
-            how["report"] = report if verbose else None
-            if self.joint:
-                how["share"] = self.share is not None
-                found = train_jointly(settings, arrays, rows[0], seeds, **how)
-                advance(len(rows), "")
-                return found
-            blocks = blocks_of(settings, rows, seeds, n_jobs=n_jobs)
+            how = interruption, report if options.verbose else None
             calls = (
-                delayed(train_block)(settings, arrays, block, **how) for block in blocks
+                delayed(train_block)(settings, arrays, block, *how) for block in blocks
             )
-            results = results_of(calls, n_jobs, prefer="threads")
+            results = results_of(calls, options.n_jobs, prefer="threads")
             for block, networks in zip(blocks, results, strict=True):
                 for m, network in zip(block.members, networks, strict=True):
                     found[m] = network

@@ -49,14 +49,6 @@ class Layout:
             for start, end, shape in zip(ends[:-1], ends[1:], self.shapes, strict=True)
         ]
 
-    def decayed(self) -> Tensor:
-        """Return 1 for weights and 0 for intercepts, shape (P,)."""
-        ones = np.ones((1, self.n_parameters), dtype=np.float32)
-        for W in self.matrices(ones):
-            W[:, -1] = 0.0
-        decayed: Tensor = ones[0]
-        return decayed
-
 
 def initial_weights(layout: Layout, random: np.random.Generator) -> Tensor:
     """Return initial weights (P,) of one network, uniform as in scikit-learn.
@@ -199,8 +191,11 @@ class SeparateLayers(_Layers):
         self._hold(self.theta[members])
 
     def decayed(self) -> Tensor:
-        """Return 1 for weights that decay and 0 for others; it broadcasts to theta."""
-        return self.layout.decayed()
+        """Return 1 for weights and 0 for intercepts, shape (1, P)."""
+        decayed = np.ones((1, self.layout.n_parameters), dtype=np.float32)
+        for W in self.layout.matrices(decayed):
+            W[:, -1] = 0.0
+        return decayed
 
     def plain(self, theta: Tensor) -> list[Tensor]:
         """Return the matrices (M, in + 1, out) of networks with these weights."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -62,6 +63,7 @@ def _refuse_categories(X: Any) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class Network(BaseEstimator):
     """Options, training and weights of networks for numbers and for classes."""
 
@@ -79,36 +81,22 @@ class Network(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    coefs_: list[FloatArray]
-    intercepts_: list[FloatArray]
-    edges_: list[FloatArray] | None
+    coefs_: list[FloatArray] = field(init=False)
+    intercepts_: list[FloatArray] = field(init=False)
+    edges_: list[FloatArray] | None = field(init=False)
 
-    def __init__(
-        self,
-        hidden_layer_sizes: int | Sequence[int] = (50, 50),
-        *,
-        activation: str = "relu",
-        n_bins: int | None = None,
-        learning_rate: float = 0.01,
-        weight_decay: float = 0.01,
-        dropout: float = 0.0,
-        batch_size: int = 32,
-        max_epochs: int = 200,
-        patience: int | None = 15,
-        validation_fraction: float = 0.1,
-        random_state: RandomState = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.n_bins = n_bins
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.dropout = dropout
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    hidden_layer_sizes: int | Sequence[int] = (50, 50)
+    _: KW_ONLY
+    activation: str = "relu"
+    n_bins: int | None = None
+    learning_rate: float = 0.01
+    weight_decay: float = 0.01
+    dropout: float = 0.0
+    batch_size: int = 32
+    max_epochs: int = 200
+    patience: int | None = 15
+    validation_fraction: float = 0.1
+    random_state: RandomState = None
 
     def _check_X(self, X: Any, *, reset: bool) -> FloatArray:
         """Return X as an array, embedded; with `reset`, store its columns and bins."""

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -368,19 +368,19 @@ class TimedPool(Pool):
         self.deadline = deadline
 
     def generate(
-        self, estimator: Member, data: TrainingData, **options: Unpack[GenerateOptions]
+        self, estimator: Member, data: TrainingData, **options: Any
     ) -> Generation:
         """Train the learners in turn; see `Generator.generate`."""
         self.trained, self.too_slow, self.shortened, self.failed = [], [], {}, {}
-        M, held_out = self.n_members, options.get("held_out", True)
-        rng = check_random_state(options.get("random_state"))
+        how = GenerateOptions(**options)
+        M, held_out = self.n_members, how.held_out
+        rng = check_random_state(how.random_state)
         # The last seed is for the folds.
         *seeds, seed = draw_seeds(rng, M + 1).tolist()
         fits = self.n_splits + 1 if held_out else 1
         done: list[Generation] = []
         turns = list(zip(self.names, self.members, seeds, strict=True))
-        verbose = options.get("verbose", False)
-        for name, learner, own_seed in track(turns, M, "training", verbose):
+        for name, learner, own_seed in track(turns, M, "training", how.verbose):
             left = self.deadline - time.monotonic()
             rows, (start, by_row) = data, fit_time(learner, data, left)
             needed = fits * (start + by_row * len(data))
