@@ -7,7 +7,8 @@ import numpy as np
 from committee.cells import CellOptions
 from committee.cells.choose import Part
 from committee.cells.row_chunks import RowChunks
-from committee.distributed import each
+from committee.distributed import Chunks
+from committee.distributed.chunks import shared
 
 N = 400
 
@@ -28,7 +29,7 @@ def in_chunks(part, cuts=(60, 60, 250)):
         Part(*(a[start:stop] for a in part)) if stop > start else None
         for start, stop in pairwise(bounds)
     ]
-    return RowChunks(each(pieces), np.diff(bounds))
+    return RowChunks(Chunks([shared(piece) for piece in pieces]), np.diff(bounds))
 
 
 def options(**changes):

@@ -4,7 +4,7 @@ Dask is not imported before a Dask collection is passed. Another engine would ne
 own `chunks` and `collections`.
 """
 
-from committee.distributed.chunks import Chunks, InMemory, deferred, each, shared
+from committee.distributed.chunks import Chunks, InMemory, deferred
 from committee.distributed.collections import (
     aligned,
     blank_rows,
@@ -36,7 +36,6 @@ __all__ = [
     "columns_of",
     "computed",
     "deferred",
-    "each",
     "is_dask",
     "lazy_rows",
     "map_rows",
@@ -45,5 +44,4 @@ __all__ = [
     "own_blocks",
     "refuse_dask",
     "row_chunks",
-    "shared",
 ]

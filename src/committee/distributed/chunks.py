@@ -103,7 +103,7 @@ class Chunks:
 
     def each(self, values: Sequence[Any]) -> Chunks:
         """Return given values, one for each chunk, for the arguments of `map`."""
-        return each(values)
+        return Chunks([shared(value) for value in values])
 
 
 class InMemory(Chunks):
@@ -141,11 +141,6 @@ def shared(value: Any) -> Any:
     from dask import delayed
 
     return delayed(value, pure=False, traverse=False)
-
-
-def each(values: Sequence[Any]) -> Chunks:
-    """Return one given value for each chunk."""
-    return Chunks([shared(value) for value in values])
 
 
 def deferred(function: Callable[..., Any], *args: Any) -> Any:
