@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import committee
 from committee import OrderPruner, ReduceErrorPruner, error_correlation
-from committee.combiners.order_pruner import CRITERIA, selection_path
+from committee.combiners.order_pruner import CRITERIA, _in_range, selection_path
 from committee.votes import Votes
 from tests.reference import pruners as plain
 from tests.reference.hostile import (
@@ -284,3 +284,11 @@ def test_units_of_a_regression_do_not_matter(scale):
     order = ReduceErrorPruner(3).fit(F, y).order_
     scaled = ReduceErrorPruner(3).fit(scale * F, scale * y).order_
     np.testing.assert_array_equal(scaled, order)
+
+
+def test_one_mean_loss_out_of_range_is_enough():
+    """Squares of squared errors below 1e-60 vanish; a size without rows has none."""
+    counted = np.array([2.0, 2.0, 0.0])
+    for least, fits in [(1.0, True), (1e-70, False), (1e70, False)]:
+        sums = np.array([counted, counted, [1.0, least, 0.0], [1.0, 1.0, 0.0]])
+        assert _in_range(sums) == fits

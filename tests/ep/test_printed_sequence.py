@@ -14,8 +14,10 @@ from committee.ep import (
     preferred,
     regression_path,
 )
+from committee.ep.loo import ScoreSums, vote_loo
 from tests.ep.test_evidence import nasty, predictions, votes
 from tests.reference import chen_sequence
+from tests.reference.problems import make_problem
 
 # EP is settled to 1e-4 standard deviations of a row; those of 200 rows add up to
 # sqrt(200) of it at most where they are independent.
@@ -34,6 +36,37 @@ def test_each_rule_prefers_another_step():
     rules = {"min-loo": 1, "max-evidence": 3, "max-density": 2, "one-se": 0}
     for rule, step in rules.items():
         assert preferred(steps, rule) is steps[step]
+
+
+def test_weights_without_a_bound_have_no_price():
+    """A truncated weight must be worth its price; a free one only its evidence."""
+    F, y = make_problem("regression", N=60, M=8)
+    path, unpriced, priced = (
+        regression_path(F, y, truncated=False, price=price)
+        for price in (None, 0.0, 1.0)
+    )
+    last, same, fewer = (p.steps[-1].active.tolist() for p in (path, unpriced, priced))
+    assert last == same
+    assert len(fewer) < len(same)
+
+
+def test_votes_that_are_left_out_are_wrong_half_wrong_or_right():
+    """Below zero, at zero, above; a case of two rows is as wrong as the worse."""
+    c, log_z = np.array([-1.0, 2.0, 0.0, 3.0, 1.0, 2.0]), np.log(np.arange(1.0, 7.0))
+    found = vote_loo(c, np.ones(6), log_z, np.repeat([1.0, 2.0, 3.0], 2), 2)
+    assert found.loss.tolist() == [1.0, 0.5, 0.0]
+    assert_allclose(np.exp(found.log_density), [2.0, 12.0, 30.0])
+    assert found.weight.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_sums_of_two_sets_of_cases_are_those_of_both():
+    """The largest losses of the sets differ, and so do their units."""
+    losses, density = np.array([1.0, 2.0, 6.0, 3.0]), np.zeros(4)
+    s = np.array([1.0, 2.0, 1.0, 3.0])
+    parts = [ScoreSums.of(losses[i], density[i], s[i]) for i in ([0, 1], [2, 3])]
+    whole = ScoreSums.of(losses, density, s)
+    for found in (parts[0].plus(parts[1]), parts[1].plus(parts[0])):
+        assert_allclose(found.score, whole.score, rtol=1e-14)
 
 
 def printed(rows, *y, **options):
