@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -5,7 +7,7 @@ import pytest
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
 from committee.cells.row_chunks import RowChunks
-from committee.cells.train import train_around_trend
+from committee.cells.train import _factor, target_errors, train_around_trend
 from committee.cells.trend import fit_trend
 
 
@@ -34,6 +36,15 @@ def in_cells(**options):
 @pytest.fixture(scope="module")
 def fitted():
     return in_cells().fit(*everywhere(2000, 0))
+
+
+def test_errors_and_factors_by_hand():
+    Y, f = np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 2.0]])
+    assert target_errors(Y, f, np.array([1.0, 3.0])).tolist() == [13 / 4, 3.0]
+    assert np.isnan(target_errors(Y[:0], f[:0], np.ones(0))).all()
+    # A row that pulls the trend half the way to itself hides half of its residual.
+    trend = SimpleNamespace(leverage=lambda X, s: np.array([0.5, 0.2]))
+    assert _factor(trend, SimpleNamespace(X=f, s=None)).tolist() == [2.0, 1.25]
 
 
 def test_cells_are_fitted_to_what_the_trend_leaves():
