@@ -257,6 +257,8 @@ def test_intervals_cover_fresh_rows(small, friedman, tmp_path):
 def test_the_summary_has_the_numbers_of_the_refinement(small_classes):
     summary = small_classes.summary()
     assert summary.refinement.leaves_after < summary.refinement.leaves_before
+    depths = {member.tree_.max_depth for member in small_classes.members_}
+    assert summary.refinement.depth_after == max(depths) > min(depths)
     assert summary.bytes_after < summary.bytes_before
     assert 0 < summary.disagreement < 0.5
     assert "Errors to expect on fresh rows" in str(summary)
