@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 
-from committee import CoupledKernelClassifier
+from committee import CoupledKernelClassifier, OrderPruner
 
 
 def test_hard_votes_are_the_weighted_signs():
@@ -20,6 +20,15 @@ def test_hard_votes_are_the_weighted_signs():
     F = model.member_predictions(X)
     np.testing.assert_array_equal(F[..., 1], f > 0)
     np.testing.assert_array_equal(F.sum(axis=2), 1.0)
+
+
+def test_rows_of_the_only_member_with_a_weight_do_not_calibrate_it():
+    """Nobody else votes on them: the slope is that of the other rows."""
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    best = OrderPruner("best", n_members=1)
+    model = CoupledKernelClassifier(2, combiner=best, random_state=0).fit(X, y)
+    assert sorted(model.weights_) == [0.0, 1.0]
+    assert np.isfinite(model.predict_proba(X)).all()
 
 
 @pytest.mark.parametrize("K", [2, 3])
