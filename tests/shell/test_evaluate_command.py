@@ -128,7 +128,7 @@ def test_a_model_without_probabilities_has_its_error_rate(fresh):
         (("fresh.csv", "--against", "regressor.skops"), 1, "cannot be compared"),
         (("*.csv",), 1, "'*.csv': no such file"),
         (("-", "--against", "classifier.skops"), 2, "can be read only once"),
-        (("fresh.csv", "--target", "price"), 1, "which the model does not know"),
+        (("fresh.csv", "--target", "price"), 1, "which the model was not trained on"),
         (("fresh.csv", "--against", "none.skops"), 1, "no such file"),
     ],
 )

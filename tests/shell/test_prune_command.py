@@ -85,8 +85,13 @@ def test_the_summary_is_a_table_for_readers(folder):
     [
         ("regressor", "price", "dear", "must be numbers for regression. It has 'dear'"),
         ("regressor", "price", 1.0, "at least 2 distinct values"),
-        ("classifier", "grade", "perhaps", "'perhaps', which the model does not know"),
-        ("classifier", "grade", 1, "'1', which the model does not know"),
+        (
+            "classifier",
+            "grade",
+            "perhaps",
+            "'perhaps', which the model was not trained on",
+        ),
+        ("classifier", "grade", 1, "'1', which the model was not trained on"),
     ],
 )
 def test_targets_that_do_not_fit(model, column, values, sentence, folder, table):

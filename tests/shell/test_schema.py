@@ -223,7 +223,7 @@ def test_text_in_other_codecs(codec, words):
         assert "not UTF-8" in named
         assert "--encoding latin-1" in named
         found = refused("predict", "m.skops", "t.csv", "--encoding", "cp", status=2)
-        assert "--encoding must be one that Python knows" in found
+        assert "--encoding must be an encoding of Python" in found
     run("predict", "m.skops", "t.csv", "-o", "o.csv", "--quiet", *words)
 
 

@@ -488,7 +488,7 @@ def fit_pool(
     note, minutes = options.messages.note, f"{options.minutes or 0.0:g} minutes"
     classes = encoding.n_classes is not None
     rarest = int(np.unique(y, return_counts=True)[1].min()) if classes else None
-    # Forests add up what their trees say in the order in which threads come.
+    # Forests sum the predictions of their trees in the order in which threads finish.
     large = len(y) * X.shape[1] * (encoding.n_classes or 1) > _ONE_THREAD
     jobs = options.jobs if large else 1
     table = TableSize(len(y), rarest, encoding.codes, jobs)

@@ -144,7 +144,7 @@ class TableModel:
             if strange:
                 raise ShellError(
                     f"The target {self.target!r} has {listed(sorted(strange))}, which "
-                    "the model does not know. Its classes are "
+                    "the model was not trained on. Its classes are "
                     f"{listed(list(map(str, self.classes)))}."
                 )
         X, findings = self.take(frame)

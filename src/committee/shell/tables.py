@@ -243,7 +243,7 @@ def _as_utf_8(stream: Any, encoding: str, name: str) -> Any:
         return io.BytesIO(stream.read().decode(encoding).encode())
     except LookupError as error:
         raise UsageError(
-            f"--encoding must be one that Python knows, such as latin-1, cp1252 or "
+            "--encoding must be an encoding of Python, such as latin-1, cp1252 or "
             f"utf-16. Got {encoding!r}."
         ) from error
     except UnicodeError as error:
