@@ -242,7 +242,7 @@ def test_weights_of_a_vote_are_shares(labelled):
     assert small.weights_.sum() == pytest.approx(1.0)
     F = small.member_predictions(X_new)
     s = np.tensordot(F, small.weights_, axes=(1, 0))
-    p = small.combiner_.probabilities(small.combiner_.weights_.sum() * s)
+    p = small.combiner_.linked(small.combiner_.weights_.sum() * s)
     np.testing.assert_allclose(small.predict_proba(X_new), small.calibration_(p, s))
 
 
