@@ -336,9 +336,7 @@ def test_trees_that_memorised_their_rows_are_judged_out_of_bag():
     assert abs(error["held-out"] - oob.combiner_.loo_) < 0.06
     np.testing.assert_allclose(
         oob.predict_proba(X[:5]),
-        oob.combiner_.probabilities(
-            combine(member_predictions(oob, X[:5]), oob.weights_)
-        ),
+        oob.combiner_.linked(combine(member_predictions(oob, X[:5]), oob.weights_)),
     )
 
 
