@@ -129,76 +129,50 @@ def averaging(committee: Any) -> Any:
 def behind_transformer(committee: Any) -> Any:
     """Return the same without the transformer of X."""
     check_exportable(committee)
-    adds_up = _adds_logarithms(committee)
-    support = np.flatnonzero(committee.weights_)
-    members = [committee.members_[m] for m in support]
-    return _native(committee, members, committee.weights_[support], adds_up)
-
-
-def _native(committee: Any, members: list[Member], w: FloatArray, adds_up: bool) -> Any:
-    """Return the model behind the transformer."""
-    if isinstance(members[0], Round):
-        scale = _scale_of_scores(committee)
-        return rebuild(members, scale * w, scale * committee.roster_.offset)
-    how: dict[str, Any] = {}
+    roster, w = committee.roster_, committee.weights_
+    if isinstance(roster.members[0], Round):
+        # c if p = softmax(K c s) of the sums s of the rounds
+        slope = committee.slope_ if is_classifier(committee) else None
+        c = 1.0 if slope is None else slope / len(committee.classes_)
+        return rebuild(roster.members, c * w, c * roster.offset)
+    of_classes: dict[str, Any] = {}
     if is_classifier(committee):
-        how = {
+        of_classes = {
             "classes": committee.classes_,
-            "member_classes": committee.roster_.member_classes,
-            "output": committee.roster_.output,
+            "member_classes": roster.member_classes,
         }
     # A forest of trees has no room for a constant.
-    sums_only = _adds_logarithms(committee) or np.any(committee.roster_.offset)
-    if sums_only or not all(is_tree(member) for member in members):
-        return _voting(committee, members, w, how, adds_up)
-    n_features = _width(committee, members)
-    if how:
-        forest = classification_forest(members, w, n_features, **how)
+    constant = roster.floor is not None or np.any(roster.offset)
+    if constant or not all(map(is_tree, roster.members)):
+        return _voting(committee, of_classes)
+    trees = roster.members, w, _width(committee, roster.members)
+    if of_classes:
+        forest = classification_forest(*trees, **of_classes, output=roster.output)
     else:
-        forest = regression_forest(members, w, n_features)
+        forest = regression_forest(*trees)
     if (names := _names(committee)) is not None:
         forest.feature_names_in_ = names
     return forest
 
 
-def _scale_of_scores(committee: Any) -> float:
-    """Return c if p = softmax(K c s) of the sums s of a booster's rounds; else 1."""
-    slope = committee.slope_ if is_classifier(committee) else None
-    return 1.0 if slope is None else slope / len(committee.classes_)
-
-
-def _voting(
-    committee: Any,
-    members: list[Member],
-    w: FloatArray,
-    how: dict[str, Any],
-    adds_up: bool,
-) -> Any:
+def _voting(committee: Any, of_classes: dict[str, Any]) -> Any:
     """Return a voting ensemble, behind a step that turns frames into arrays if needed."""
-    members = on_the_same_columns(committee, members)
-    called = committee.roster_.names
-    if called is not None:
-        called = [called[m] for m in np.flatnonzero(committee.weights_)]
-    voting: Any
-    if adds_up:
-        unit, b = link_of(committee).scale, committee.roster_.offset
-        voting = log_pool_classifier(
-            members,
-            unit * w,
-            unit * np.broadcast_to(b, len(committee.classes_)),
-            committee.roster_.floor,
-            classes=how["classes"],
-            member_classes=how["member_classes"],
-            names=called,
-        )
-    elif how:
-        voting = voting_classifier(members, w, names=called, **how)
+    roster, w = committee.roster_, committee.weights_
+    members = on_the_same_columns(committee, roster.members)
+    b, names = roster.offset, roster.names
+    if roster.floor is not None:
+        c = link_of(committee).scale
+        b = c * np.broadcast_to(b, len(committee.classes_))
+        how = {**of_classes, "names": names}
+        voting: Any = log_pool_classifier(members, c * w, b, roster.floor, **how)
+    elif of_classes:
+        how = {**of_classes, "output": roster.output, "names": names}
+        voting = voting_classifier(members, w, **how)
     else:
-        intercept = committee.roster_.offset
-        voting = voting_regressor(members, w, called, intercept)
+        voting = voting_regressor(members, w, names, b)
     if (names := _names(committee)) is None:
         return voting
-    if not committee.roster_.arrays:
+    if not roster.arrays:
         voting.feature_names_in_ = names
         return voting
     as_array = picked_columns(np.arange(len(names)), len(names))
