@@ -5,7 +5,8 @@ same forest of scikit-learn, which to_sklearn makes of a committee. Each program
 file, compiled by gcc -Os: bytes of its code and constants, CPU seconds to compile,
 microseconds for a row in a loop over fresh rows, and the largest difference from Python: of
 probabilities, or of numbers in units of their standard deviation. Cells of rivals that are
-not installed are empty; -- is a program that took more than a minute to compile.
+not installed are empty; -- is a program that took more than a minute to compile, or that
+is no C: an infinite threshold, for missing values only, is written as a name.
 
 The second table has the bytes of each model in files: pickled, the same compressed by lzma,
 slim-trees with lzma, save, to_onnx, and save(compact=True), which rounds leaves.
@@ -97,7 +98,7 @@ def tl2cgen(model, width, n_out):
         tl2cgen.generate_c_code(found, dirpath=folder, params={})
         header = Path(folder, "header.h").read_text()
         code = Path(folder, "main.c").read_text().replace('#include "header.h"', header)
-    entry = f"union Entry e[{width}]; double p[{max(n_out, 1)}]; "
+    entry = f"union Entry e[{width}]; double p[{n_out}] = {{0}}; "
     entry += f"for (int j = 0; j < {width}; j++) e[j].fvalue = x[j]; predict(e, 0, p); "
     return code, f"{entry}for (int k = 0; k < {n_out}; k++) out[k] = p[k];"
 
@@ -176,11 +177,11 @@ def program(write, model, X, unit):
         Path(folder, "m.c").write_text(source)
         command = ["gcc", "-Os", "-w", "-fPIC", "-c", "m.c", *_includes()]
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        try:
-            subprocess.run(command, cwd=folder, check=True, preexec_fn=_patience)
-        except subprocess.CalledProcessError:  # of a rival, given up
-            return ["--", f"> {PATIENCE}", "--", "--"]
+        done = subprocess.run(command, cwd=folder, check=False, preexec_fn=_patience)
         seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        if done.returncode:  # of rivals only: "inf" is no number in C
+            slow = seconds > 0.9 * PATIENCE
+            return ["--", f"> {PATIENCE}" if slow else "no C", "--", "--"]
         counted = subprocess.run(
             ["size", "m.o"], cwd=folder, check=True, capture_output=True, text=True
         )

@@ -216,7 +216,6 @@ def _written(committee: Any, native: Any, X: Any, double: bool) -> Any:
     """Return the model; its pipeline works in double precision if onnxruntime can."""
     model = _converted(native, _inputs(committee, X, double))
     _fix_inputs(model, single=X is None)
-    _drop_unused(model)
     problem = _problem(model)
     if problem is None:
         return model
@@ -349,11 +348,3 @@ def _fix_inputs(model: Any, single: bool) -> None:
             0, helper.make_node("Cast", [name], [inner], to=kind.elem_type)
         )
         kind.elem_type = wanted
-
-
-def _drop_unused(model: Any) -> None:
-    """Remove constants that no node uses: onnxruntime warns about them."""
-    read = {name for node in model.graph.node for name in node.input}
-    kept = [c for c in model.graph.initializer if c.name in read]
-    del model.graph.initializer[:]
-    model.graph.initializer.extend(kept)
