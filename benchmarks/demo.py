@@ -1,0 +1,141 @@
+"""`committee demo` on ten splits of the digits: means, their spread, and the front picture.
+
+python -m benchmarks demo [--seeds 10] [--figure docs/figures/front.svg]
+
+Each seed splits the rows and trains all models anew. ± is the standard error of the mean
+over splits. Splits share rows, so that it is a little too small.
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+from benchmarks._timing import show
+from committee._format import byte_size, duration
+from committee.displays.style import BLUE, GREY
+from committee.shell.demo_command import run_demo
+
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "front.svg"
+#: Rows of the demo by the first words of their names, and what the picture calls them.
+POOL = {
+    "mean of all": "mean of the ten",
+    "best single model": "best of the ten, in hindsight",
+    "stacking": "stacking",
+    "committee": "committee",
+}
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks demo")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--figure", type=Path)
+    options = parser.parse_args(argv)
+    runs = [run_demo(seed=seed, n_jobs=1) for seed in range(options.seeds)]
+    tables = {
+        part: [rows_of(runs, part, i) for i in range(len(runs[0][part]))]
+        for part in runs[0]
+    }
+    for part, rows in tables.items():
+        cells = [
+            [row["name"], *(text(k, *row[k]) for k in row if k != "name")]
+            for row in rows
+        ]
+        columns = [name.replace("_", " ") for name in rows[0]]
+        show(f"{part}: {options.seeds} splits", columns, cells)
+    if options.figure is not None:
+        draw(options.figure, tables, options.seeds)
+
+
+def rows_of(runs, part: str, i: int) -> dict:
+    """Return the name of a row, and mean and standard error of its numbers over runs."""
+    name, *numbers = runs[0][part][i]
+    row = {"name": runs[0][part][i][name].split(" (")[0]}
+    for key in numbers:
+        values = [run[part][i][key] for run in runs]
+        values = [v[0] if isinstance(v, tuple) else v for v in values]
+        se = np.std(values, ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan
+        row[key] = float(np.mean(values)), float(se)
+    return row
+
+
+def text(key: str, mean: float, se: float) -> str:
+    """Return a mean and its standard error in the unit of its column."""
+    if key in ("error", "cover"):
+        return f"{100 * mean:.2f} ± {100 * se:.2f} %"
+    if key == "file":
+        return byte_size(mean)
+    if key == "per row":
+        return duration(mean)
+    return f"{mean:.3f} ± {se:.3f}" if key == "log_loss" else f"{mean:.1f}"
+
+
+def draw(path: Path, tables: dict, n_splits: int) -> None:
+    """Draw log-loss of the pool, and log-loss against bytes of the forest."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams.update({"svg.hashsalt": "front", "svg.fonttype": "path"})
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9.6, 2.9), layout="constrained", width_ratios=(1.15, 1)
+    )
+    pool = {row["name"]: row for row in tables["pool"]}
+    names = list(POOL)[::-1]
+    for at, name in enumerate(names):
+        row, own = pool[name], name == "committee"
+        mean, se = row["log_loss"]
+        left.barh(
+            at,
+            mean,
+            xerr=se,
+            color=BLUE if own else GREY,
+            height=0.62,
+            alpha=1 if own else 0.55,
+        )
+        count = row["models"][0]
+        label = f"{mean:.3f}   {count:.0f} model{'s' if count > 1 else ''}"
+        left.text(
+            mean + se + 0.003,
+            at,
+            label,
+            va="center",
+            fontsize=9,
+            weight="bold" if own else None,
+        )
+    left.set_yticks(range(len(names)), [POOL[name] for name in names])
+    left.set_title("Ten models, combined: log-loss", fontsize=10.5, loc="left")
+    left.set_xlim(0, 1.6 * max(row["log_loss"][0] for row in pool.values()))
+    steps = tables["forest"][::-1]
+    for at, row in enumerate(steps):
+        (mean, se), own = row["log_loss"], row["name"] != "forest"
+        right.barh(
+            at,
+            mean,
+            xerr=se,
+            color=BLUE if own else GREY,
+            height=0.62,
+            alpha=1 if own else 0.55,
+        )
+        label = f"{mean:.3f}   {byte_size(row['file'][0])}\n"
+        label += f"{100 * row['error'][0]:.1f} % wrong"
+        right.text(
+            mean + se + 0.008,
+            at,
+            label,
+            va="center",
+            fontsize=9,
+            weight="bold" if own else None,
+        )
+    names = [f"{row['models'][0]:.0f} trees\n{row['name']}" for row in steps]
+    right.set_yticks(range(len(steps)), names)
+    right.set_xlim(0, 0.5)
+    right.set_title("A forest, made small: log-loss", fontsize=10.5, loc="left")
+    for ax in (left, right):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(labelsize=9)
+    figure.savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
