@@ -53,6 +53,14 @@ def test_rows_without_an_error_leave_the_slope_finite(rng):
     assert fit_calibration("slope", p, y, np.zeros(30)).slope == 1.0
 
 
+def test_the_prior_of_the_slope_by_hand(rng):
+    """log t ~ N(0, 1/4), 30 rows right with log-odds L: 4 log t = 30 t L / (1 + e^(t L))."""
+    y = rng.integers(0, 2, size=30)
+    t = fit_calibration("slope", np.where(np.eye(2)[y] == 1, 0.9, 0.1), y).slope
+    L = np.log(9)
+    assert 4 * np.log(t) == pytest.approx(30 * t * L / (1 + np.exp(t * L)), rel=1e-3)
+
+
 def test_few_rows_keep_the_vector_near_the_slope(rng):
     z = rng.normal(size=(10, 3))
     y = np.array([0] * 9 + [1])
