@@ -32,6 +32,8 @@ from committee import (
     refine,
     save,
 )
+from committee.ensembles import Roster
+from committee.pruning.seen_rows import refuse_seen_rows
 
 X, Y = make_classification(800, 8, n_informative=4, flip_y=0.1, random_state=0)
 X_NEW, Y_NEW = X[300:], Y[300:]
@@ -175,6 +177,20 @@ def test_training_rows_among_fresh_ones_are_noticed(forest, ship):
         ship(forest, *mixed(60, 300))
     with pytest.raises(ValueError, match="a part of the training rows"):
         ship(forest, *mixed(60, 0))
+
+
+@pytest.mark.parametrize(("n_fresh", "noted"), [(10, True), (20, False)])
+def test_training_rows_are_noted_beyond_chance(n_fresh, noted, rng):
+    """P(5 of 15 at .01) = 3e-7 and P(5 of 25) = 5e-6, around one in a million.
+
+    Members are wrong on fresh rows at random, on rows of theirs where they were left out.
+    """
+    mask = rng.random((100, 60)) < 0.4
+    wrong = np.vstack([mask[:5], rng.random((n_fresh, 60)) < 0.5]).astype(float)
+    tree = DecisionTreeClassifier().fit(X, Y)
+    roster = Roster([tree], None, classes=np.arange(2), left_out=lambda: mask)
+    y = np.arange(len(wrong)) % 2
+    assert ("seem to be training rows" in refuse_seen_rows(wrong, y, roster)) == noted
 
 
 def test_in_one_column_fresh_rows_may_look_like_their_neighbours(rng):
