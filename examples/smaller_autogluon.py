@@ -1,6 +1,6 @@
 """
-Make an AutoGluon predictor smaller and better
-==============================================
+Can an AutoGluon predictor be smaller and better?
+=================================================
 
 AutoGluon trained ten models on a generated table with two classes. Its own weights use four of
 them. Two, weighed by a committee, need a tenth of the bytes and a sixth of the time, and have no
