@@ -49,7 +49,7 @@ QUICK = {
     "report": "--rows 10000 --members 100",
     "scale": "--rows 100000 --memory-up-to 100000",
     "serve": "--trees 100 --sets poker friedman",
-    "ship": "--sets 'digits (10)' friedman1",
+    "ship": "--rows 600 --trees 50 --members 10 --sets 'digits (10)' friedman1",
     "shell": "--splits 1 --tables heart 'boston (numbers)'",
     "small-sizes": "1",
 }

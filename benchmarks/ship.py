@@ -99,7 +99,8 @@ def tl2cgen(model, width, n_out):
         header = Path(folder, "header.h").read_text()
         code = Path(folder, "main.c").read_text().replace('#include "header.h"', header)
     entry = f"union Entry e[{width}]; double p[{n_out}] = {{0}}; "
-    entry += f"for (int j = 0; j < {width}; j++) e[j].fvalue = x[j]; predict(e, 0, p); "
+    entry += f"for (int j = 0; j < {width}; j++) if (x[j] == x[j]) e[j].fvalue = x[j]; "
+    entry += "else e[j].missing = -1; predict(e, 0, p); "
     return code, f"{entry}for (int k = 0; k < {n_out}; k++) out[k] = p[k];"
 
 
