@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
@@ -203,6 +204,8 @@ def _member_sum(
 
 def _writable(member: Any) -> Any:
     """Return a member with its trees as tables; pipelines end in single precision."""
+    if isinstance(getattr(member, "transformer_", None), StandardScaler):
+        return _of_network(member)  # a regressor of standardised targets
     if not isinstance(member, Pipeline):
         return trees_of(member) or member
     from skl2onnx.sklapi import CastTransformer
