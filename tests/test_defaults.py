@@ -149,7 +149,7 @@ def test_the_kernel_machine_that_is_found_first_has_less_error():
         ]
         assert scores[0] > scores[1] + 0.02
         summary = " ".join((second.__doc__ or "").split("Parameters")[0].split())
-        assert f"to predict, take `{first.__name__}`" in summary.replace("To p", "to p")
+        assert f"For predictions use `{first.__name__}`" in summary
     root = Path(__file__).parents[1]
     for page in ("README.md", "docs/api.md"):
         text = (root / page).read_text(encoding="utf-8")

@@ -157,7 +157,7 @@ class BaseCommittee(BaseEstimator):
 
     @property
     def member_names_(self) -> list[str]:
-        """Names of the members; number and class where none were given."""
+        """Names of the members; number and class if no names were given."""
         roster = self._fitted_roster()
         if roster.names is not None:
             return list(roster.names)
@@ -176,7 +176,7 @@ class BaseCommittee(BaseEstimator):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Weighted mean of the members' importances, of shape (n_features,), sum one.
+        """Weighted mean of the members' importances, (n_features,); it sums to one.
 
         Raises AttributeError if some member has none.
         """
@@ -281,8 +281,8 @@ class BaseCommittee(BaseEstimator):
         gate : gate
             It is cloned.
         X : array-like or frame of shape (N, n_features)
-            Rows that the members have not seen; or the training rows, if the committee
-            recorded which rows each member left out.
+            Rows that the members were not trained on, or the training rows if the
+            committee recorded which rows each member left out.
         y : array-like of shape (N,)
         sample_weight : array-like of shape (N,), default=None
 
@@ -524,7 +524,7 @@ class BaseCommittee(BaseEstimator):
     def summary(self) -> Any:
         """Return errors and costs before and after `prune` or `refine`.
 
-        It is computed on first use, from the rows that were given to `prune`.
+        It is computed on first use, from the rows passed to `prune`.
 
         Returns
         -------
@@ -556,7 +556,7 @@ class BaseCommittee(BaseEstimator):
         return f"{headline_html(self)}{estimator_html_repr(self)}"
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return how metadata reach the members; see scikit-learn's guide."""
+        """Return the metadata routing of the members; see scikit-learn's guide."""
         return router_of(self)
 
     def __sklearn_tags__(self) -> Any:

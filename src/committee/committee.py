@@ -37,16 +37,17 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     Parameters
     ----------
     estimator : classifier, default=None
-        Estimator of the members; None is a decision tree. A `Pool` has its own
-        estimators and needs None. Members are trained on class codes, the positions in
-        `classes_`, so a `class_weight` dictionary of the estimator has these as keys.
+        Estimator that is cloned for each member; None means a decision tree. Must be
+        None with a `Pool`, which has its own estimators. Members are trained on class
+        codes, the positions in `classes_`, so a `class_weight` dictionary of the
+        estimator must use these codes as keys.
     generator : generator, default=None
-        How members are made; None is `Bagging(100)`.
+        How members are generated; None means `Bagging(100)`.
     combiner : combiner, str or None, default="auto"
-        How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md` lists
-        the names. None uses the weights of the generator: AdaBoost has weights, other
-        members are equal. "auto" weighs a `Pool`, by `LogPool()`, or `RidgeWeights()` for
-        regression; it is `EPPruner()` with `stop`, and None otherwise.
+        How members are weighed, for example `EPPruner()` or "ep"; `docs/choose.md`
+        lists the names. None uses the weights of the generator, which are equal except
+        for boosting. "auto" is `LogPool()` (for regression `RidgeWeights()`) for a
+        `Pool`, `EPPruner()` with `stop`, and None otherwise.
     gate : gate, default=None
         Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows
         that the combiner is fitted on. It weighs the members that the combiner keeps.
@@ -65,12 +66,13 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         up to five more fits of the combiner. Committees made by `prune` always have them.
     calibration : {"auto", "slope", "vector"} or None, default="auto"
         Calibrate the probabilities on held-out rows. "slope": p(k | x) ~ p_0(k | x)^t,
-        with one slope t for all classes, which changes no decision. "vector": a slope and
-        an offset for each class, shrunk to that. This costs up to five more fits of the
-        combiner. "auto" is "slope" where it costs at most a fifth of the fit: for averages
-        of members that leave rows out, as in `Bagging`, and with most combiners. It is
-        None for log pools, which have a slope of their own, and for gates, boosting and
-        Dask collections. See `committee.calibration`.
+        with one slope t for all classes, which changes no decision. "vector": a slope
+        and an offset for each class, shrunk towards the common slope. This costs up to
+        five more fits of the combiner. "auto" is "slope" if that adds at most a fifth
+        to the time of `fit`: for averages of members that leave rows out, as in
+        `Bagging`, and with most combiners. It is None for log pools, which fit their
+        own slope, and for gates, boosting and Dask collections. See
+        `committee.calibration`.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
         sample weights, for training and for weighing: bootstrap samples are drawn in
@@ -78,8 +80,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         take no `sample_weight` are trained on rows drawn in proportion. A `class_weight`
         of the estimator is applied in addition.
     n_jobs : int, default=None
-        Number of members that train or predict in parallel, through joblib. The results
-        do not depend on it. Ignored for Dask collections.
+        Number of members to train or predict in parallel. None means 1 and -1 all
+        processors. The results do not depend on it. Ignored for Dask collections.
     random_state : int, RandomState instance or None, default=None
     verbose : bool, default=False
         Show a progress bar on standard error.
@@ -87,7 +89,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     Attributes
     ----------
     members_ : list of fitted estimators
-        Members with a nonzero weight. They predict class codes.
+        Indices of the members with a nonzero weight. They predict class codes.
     member_names_ : list of str
         Names given in a `Pool` or to `prune`, or number and class.
     weights_ : array of shape (M,)
@@ -95,27 +97,28 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         of EP need not sum to one. `combiner_.weights_` has the weights of all.
     n_members_ : int
     support_ : array of shape (M,)
-        Numbers of `members_` among all that were trained.
+        Indices of `members_` among all trained members.
     held_out_ : bool array of shape (N, M) or None
         True where the member was not trained on the row; None for Dask collections.
     held_out_error_ : float or None
-        Error rate on held-out rows, if no weight is negative: with `calibration`,
-        `uncertainty`, or a combiner that can be fitted again on folds in little time.
+        Error rate on held-out rows. None if a weight is negative, or without
+        `calibration` and `uncertainty` if the combiner takes long to refit on folds.
     held_out_error_name_ : str or None
-        Its name, "held-out error rate" or "held-out RMSE", as in `summary()`.
+        Name of this error, "held-out error rate" or "held-out RMSE", as in `summary()`.
     combiner_ : combiner or None
         The fitted combiner.
     gate_ : gate or None
-        The fitted gate; `weights_` are then the static weights that it is shrunk to.
+        The fitted gate; `weights_` are then the static weights towards which it is
+        shrunk.
     classes_ : array of shape (K,)
     n_features_in_ : int
     feature_names_in_ : array of str
         Only if X has column names.
     calibration_ : Calibration or None
     slope_ : float or None
-        Slope of the calibration, if all classes have the same.
+        Slope of the calibration if it is the same for all classes, otherwise None.
     offsets_ : array of shape (K,) or None
-        What a log pool adds to its weighted sums; see `LogPool`.
+        Offsets that a log pool adds to its weighted sums; see `LogPool`.
 
     Examples
     --------
@@ -185,8 +188,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
             A Dask array or frame is trained on chunk by chunk: each member of `Bagging`
-            or `MiniBatches` gets rows of one chunk, on its worker, and is weighed on all
-            chunks. The chunks decide which members there are.
+            or `MiniBatches` gets rows of one chunk, on its worker, and is weighed on
+            all chunks. The members depend on the chunks.
         y : array-like of shape (N,)
             Labels of any type.
         sample_weight : array-like of shape (N,), default=None
@@ -217,11 +220,11 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
 
     @property
     def calibration_(self) -> Calibration | None:
-        """Calibration of the probabilities; None if there is none.
+        """Calibration of the probabilities, or None.
 
         It is fitted on held-out rows: by `fit`, or on first use for a committee made by
-        `prune`, the same that its `summary()` is measured with. Rounds of a booster always
-        have one, which is their scale. Too few rows for folds give none.
+        `prune`, whose `summary()` uses the same one. Rounds of a booster always have
+        one, which sets their scale. It is None if there are too few rows for folds.
         """
         self._fitted_roster()
         if "_calibration" in self.__dict__ or not hasattr(self, "path_"):
@@ -306,7 +309,8 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
     Parameters
     ----------
     estimator : regressor, default=None
-        Estimator of the members; None is a decision tree. A `Pool` needs None.
+        Estimator that is cloned for each member; None means a decision tree. Must be
+        None with a `Pool`.
     gate : gate, default=None
         As for `CommitteeClassifier`.
     uncertainty : bool, default=False
@@ -321,7 +325,7 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
     n_features_in_, feature_names_in_ :
         As for `CommitteeClassifier`.
     intercept_ : float
-        What the combiner adds to the weighted sum, 0 for most.
+        Intercept that is added to the weighted sum; 0 for most combiners.
 
     Examples
     --------
@@ -353,9 +357,9 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
-            Of a Dask array or frame each member of `Bagging` or `MiniBatches` is
-            trained on rows of one chunk, on the worker that has it, and weighed on
-            all chunks; other chunks make other members.
+            A Dask array or frame is trained on chunk by chunk: each member of `Bagging`
+            or `MiniBatches` gets rows of one chunk, on its worker, and is weighed on
+            all chunks. The members depend on the chunks.
         y : array-like of shape (N,)
         sample_weight : array-like of shape (N,), default=None
         **fit_params

@@ -82,20 +82,19 @@ class Combiner(ABC, BaseEstimator):
         ----------
         F : array of shape (N, M) or (N, M, K)
             Predictions of M members on N rows; for classification votes or
-            probabilities, classes on the last axis. Columns of a data frame
-            become the members' names. A Dask array or frame is weighed chunk by
-            chunk where it lies, by combiners that need only sums over rows.
+            probabilities, classes on the last axis. Columns of a data frame become the
+            members' names. Combiners that need only sums over rows also take a Dask
+            array or frame, chunk by chunk on the workers.
         y : array of shape (N,)
             Targets, or class codes 0..K-1.
         held_out : bool array of shape (N, M), optional
-            True where the member did not train on the row; elsewhere it
-            abstains. Default: every member votes on every
-            row. A member that abstains on every
-            row gets no weight, except from `Average`.
+            True where the member did not train on the row; elsewhere it abstains. None
+            means that every member votes on every row. A member that abstains on every
+            row gets weight zero, except from `Average`.
         sample_weight : array of shape (N,), optional
-            Only ratios matter, except to combiners with a likelihood (`EPPruner`,
-            `ARDPruner`, `EMPruner`, `MCMCPruner`): there a weight counts as a number
-            of rows.
+            Sample weights. Only their ratios matter, except for combiners with a
+            likelihood (`EPPruner`, `ARDPruner`, `EMPruner`, `MCMCPruner`), where a
+            weight counts as a number of rows.
 
         Returns
         -------
@@ -139,11 +138,11 @@ class Combiner(ABC, BaseEstimator):
 
     @property
     def pool_(self) -> str:
-        """Return "votes" where F is weighed, "log" where its logarithms are."""
+        """Return "votes" if F is weighed, "log" if its logarithms are."""
         return "votes" if self.floor_ is None else "log"
 
     def check_chunks(self, n_classes: int | None) -> None:
-        """Raise ValueError if sums over chunks of Dask collections are not enough.
+        """Raise ValueError if the combiner cannot be fitted on Dask collections.
 
         n_classes is K, or None for regression.
         """
@@ -173,7 +172,7 @@ class Combiner(ABC, BaseEstimator):
 
     @property
     def support_(self) -> IntArray:
-        """Members with a nonzero weight."""
+        """Indices of the members with a nonzero weight."""
         check_is_fitted(self)
         return np.flatnonzero(self.weights_)
 
@@ -198,15 +197,15 @@ class Combiner(ABC, BaseEstimator):
         return p
 
     def linked(self, scores: FloatArray) -> FloatArray:
-        """Return the probabilities that a committee calibrates: as a rule the same."""
+        """Return the probabilities that a committee calibrates."""
         return self.probabilities(scores)
 
     @lazy_rows(tail=_output_axes)
     def combine(self, F: Any) -> FloatArray:
         """Return the committee's output, b + sum_m w_m f_m.
 
-        b are the `offsets_` or the `intercept_`, zero for most combiners. A log pool
-        sums the logarithms of f_m.
+        b is `offsets_` or `intercept_`, zero for most combiners. A log pool sums the
+        logarithms of f_m.
 
         Parameters
         ----------

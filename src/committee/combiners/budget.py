@@ -26,25 +26,26 @@ class BudgetPruner(Combiner):
 
         while sum_{m in S} c_m > B:   S <- S without argmin_{m in S} (L_m - L) / c_m
 
-    L is the log-loss, or the mean squared error, of the weights that the combiner learns on
-    the members S. L_m is the loss of the same weights without member m, the others scaled to
-    the same sum. The member that is worth least for its cost is removed, and the combiner
-    is fitted again.
+    L is the log-loss, or the mean squared error, of the weights that the combiner
+    learns on the members S. L_m is the loss of the same weights without member m, the
+    others scaled to the same sum. The member with the smallest gain per unit of cost is
+    removed and the combiner refitted, until the budget is met.
 
     Parameters
     ----------
     combiner : combiner, default=None
-        None is `LogPool()` for classes and `RidgeWeights()` for regression.
+        Defaults to `LogPool()` for classification and `RidgeWeights()` for regression.
     costs : array-like of shape (M,), default=None
-        Cost c_m of each member, such as its seconds for one row. None is 1 for all.
+        Cost c_m of each member, for example the seconds that it takes for one row. None
+        means a cost of 1 for every member.
     budget : float, default=1.0
-        Largest sum B of the costs of the members with a weight.
+        Maximum total cost B of the members with a nonzero weight.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
     combiner_ : combiner
-        Fitted on the members that are left.
+        The combiner, fitted on the kept members.
 
     Examples
     --------

@@ -33,56 +33,58 @@ class EMPruner(Combiner):
         M-step:  min 1/2 w'(L + diag alpha) w - h'w,   w >= 0;   noise = RSS / N
 
     The model of `EPPruner` with alpha integrated out instead of optimised (Chen, Tino
-    and Yao, 2006). Members whose weight vanishes are dropped for good. The objective
-    rises at every step, but it has many local maxima: other starts end in other
-    committees, which is why `EPPruner` was made. By default three starts are tried. Of
-    members that the rows cannot tell apart, such as trees out of bag, the ones of lower
-    number stay, although they are not better than the others.
+    and Yao, 2006). Members whose weight vanishes are dropped and never added back. The
+    objective increases at every step but has many local maxima, so different starts
+    give different committees; `EPPruner` was designed to avoid this. By default three
+    starts are tried. If the rows cannot distinguish some members, as with out-of-bag
+    trees, those with lower indices are kept, although they are no better than the
+    others.
 
     Parameters
     ----------
     start : {"best", "equal", "least-squares"} or array-like of shape (M,), \
             default="best"
-        Where to begin, and thereby which local maximum is found. "equal" gives all
-        members the same weight, the best multiple of their sum. "least-squares" is the
-        best non-negative fit without a prior; the members it leaves out never come
-        back. "best" climbs from both and from three times equal weights, and keeps
-        the mode with the most posterior mass. Weights of your own must not be
-        negative.
+        Initial weights, which determine the local maximum that is found. "equal" starts
+        from equal weights with the best common scale. "least-squares" starts from the
+        non-negative least-squares fit without a prior; members with weight zero in this
+        fit are never added back. "best" starts from both and from three times the equal
+        weights, and keeps the mode with the most posterior mass. An array must not
+        contain negative weights.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
     pool : {"auto", "votes", "log"}, default="auto"
-        As in `EPPruner`: "log" is a logarithmic pool, whose weights and offsets are fitted
-        to the members that are left.
+        As in `EPPruner`: "log" is a logarithmic pool, with weights and offsets fitted
+        to the kept members.
     max_iter : int, default=500
     tol : float, default=1e-6
-        The iteration ends when no weight changes by more, relative to the largest.
+        Stop when no weight changes by more than `tol` times the largest weight.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Never negative, zero for members that were dropped. They need not sum to one.
-        If all vanish, the best single member keeps its own.
+        Non-negative weights, zero for dropped members. They need not sum to one. If all
+        of them vanish, the best single member keeps its weight.
     support_ : array
-        The members that were kept.
+        Indices of the kept members.
     objective_ : array of shape (n_iter_,)
-        The objective after each iteration, up to a constant; it never falls. Only fits
-        from one start can be compared by it, as w = 0 has the largest.
+        The objective after each iteration, up to a constant; it never decreases.
+        Compare it only between fits from the same start, because w = 0 has the largest
+        value.
     starts_ : dict
-        With start="best", (number of members, log posterior mass) of the mode that each
-        start has found; otherwise empty.
+        For start="best", (number of members, log posterior mass) of the mode found from
+        each start; otherwise empty.
     noise_ : float
-        Noise variance; 1, the latent noise, for the probit likelihood.
+        Noise variance; 1 for the probit likelihood.
     likelihood_ : str
         The likelihood that was used.
     floor_, offsets_
-        As in `EPPruner`, of a logarithmic pool.
+        For a logarithmic pool, as in `EPPruner`.
     n_iter_ : int
     converged_ : bool
 
     See Also
     --------
-    EPPruner : The same model, without a start to choose.
+    EPPruner : The same model; it needs no initial weights.
 
     References
     ----------

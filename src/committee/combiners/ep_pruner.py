@@ -39,7 +39,7 @@ NO_VOTES = "rows on which no member has a vote count half"
 
 
 class Inclusion(NamedTuple):
-    """Why members were kept or dropped.
+    """Strength and evidence of each member, which show why it was kept or dropped.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ class EvidencePruner(Combiner):
 
             p_k ~ max(s_k, 0), eps = 1 / (N + K) where that is zero,    or softmax_k(s)
 
-        Few members that agree would call a class impossible for which they have no vote.
-        A committee has a calibration instead; without one its probabilities are shares.
+        Without the floor, a class without votes would have probability zero. A
+        committee calibrates its probabilities instead of using the floor.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class EvidencePruner(Combiner):
         return p
 
     def linked(self, scores: FloatArray) -> FloatArray:
-        """Return shares without a floor: a committee has a calibration."""
+        """Return the probabilities that a committee calibrates: shares without a floor."""
         return super().probabilities(scores)
 
     def _weigh(self, votes: Votes) -> FloatArray:
@@ -165,7 +165,7 @@ class EvidencePruner(Combiner):
 
     @property
     def inclusion_(self) -> Inclusion:
-        """Why members were kept or dropped."""
+        """Strength and evidence of each member: why it was kept or dropped."""
         return Inclusion(self.posterior_.strength, self.posterior_.gain)
 
     def _rule(self) -> Rule:
@@ -246,9 +246,9 @@ class EvidencePruner(Combiner):
         ----------
         F : array of shape (N, M) or (N, M, K)
         return_std : bool, default=False
-            For regression, return the predictive standard deviation as well:
-            sqrt(noise + F_n' V F_n). Where the weights were learned from errors alone
-            and sum to one, F_n is taken from the committee's output.
+            For regression, return the predictive standard deviation as well: sqrt(noise
+            + F_n' V F_n). If the weights were learned from errors alone and sum to one,
+            F_n is measured relative to the committee's output.
 
         Returns
         -------
@@ -344,83 +344,82 @@ class EPPruner(EvidencePruner):
         regression:       y_n = w'F_n + e,  e ~ N(0, noise)
         classification:   p(y_n | w) = Phi(w'S_n),  S_n = F[n, :, y_n] - F[n, :, k]
 
-    The alphas are raised in evidence one after another; most run to infinity, and
-    their members are dropped (Chen, Tino and Yao, 2009). Every committee on the way
-    is kept in `path_`, with a leave-one-out error that costs nothing extra.
+    The alphas are updated to increase the evidence; most of them diverge to infinity,
+    which drops their members (Chen, Tino and Yao, 2009). `path_` stores every committee
+    visited, with its leave-one-out error at no extra cost.
 
     Parameters
     ----------
     max_members : int, optional
-        Members at most. The committee is then the one that
-        `path_.choose(max_members=...)` returns, not the one of `rule`.
+        Maximum number of members. If given, `path_.choose(max_members=...)` chooses the
+        committee instead of `rule`.
     rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default=None
-        Which point of the path to take: the least leave-one-out error, the largest
-        evidence, the largest leave-one-out log density (for probabilities), or the
-        smallest committee within one standard error of the least error. None is
-        "max-density" for a logarithmic pool, otherwise "min-loo".
+        How to choose a committee from the path: the smallest leave-one-out error, the
+        largest evidence, the largest leave-one-out log density (for probabilities), or
+        the smallest committee within one standard error of the smallest error. None
+        means "max-density" for a logarithmic pool and "min-loo" otherwise.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
-        For classification: a probit term for every wrong class, or Gaussian noise
-        on the probability vectors. "auto" is probit for two classes and gaussian for
+        For classification: a probit term for every wrong class, or Gaussian noise on
+        the probability vectors. "auto" is "probit" for two classes and "gaussian" for
         more.
     votes : {"posterior", "equal"}, default="posterior"
-        Weights are the posterior means, or equal on the members chosen.
+        Weights of the kept members: the posterior means, or equal weights.
     pool : {"auto", "votes", "log"}, default="auto"
-        What is weighed: F itself ("votes"), or log clip(F, floor_, 1), so that S are
-        log-odds and the committee is a logarithmic pool with offsets, a `LogPool` of few
-        members ("log"). "auto" takes logarithms of probabilities, and F itself where most
-        members have votes of 0 and 1, where members abstain on some rows (a bag) and for
-        scores and numbers. Weights of a logarithmic pool are those of `LogPool` for the
-        members that are chosen, near the posterior means.
+        "votes" weighs F itself. "log" weighs log clip(F, floor_, 1): S are then
+        log-odds, and the committee is a `LogPool` of the kept members, with offsets and
+        with the weights of that pool, which are close to the posterior means. "auto" is
+        "log" for probabilities. It is "votes" for scores, for regression, if most
+        members vote 0 or 1, and if members abstain on some rows, as in bagging.
     sequence : {"fast", "printed"}, default="fast"
-        How the alphas are found. "fast" raises the evidence less a price for each
-        member, by many moves at once. "printed" is the sequence of the paper: one member at a
-        time is added, deleted or re-estimated, by the gain of a weight that could be
-        negative, so that the evidence need not rise. Its path has many more steps, and
-        the last of them more members. It warns if one member alone has less
-        leave-one-out error by a standard error.
+        How the alphas are updated. "fast" makes many updates at once and maximises the
+        evidence minus a penalty for each member. "printed" is the sequence of the
+        paper: it adds, deletes or re-estimates one member at a time, by the gain for a
+        weight of either sign, so the evidence may decrease. Its path has many more
+        steps and ends with more members. It warns if the leave-one-out error of a
+        single member is smaller by a standard error.
     n_initial : int, default=10
-        Members with which sequence="printed" begins, those that gain most by
-        themselves: the paper includes "a number of" them. With 0 the first move may
-        take in a member that is worse than chance.
+        Number of initial members for sequence="printed": the members with the largest
+        gain on their own. The paper starts with "a number of" members. With 0, the
+        first step may add a member that is worse than chance.
     max_iter : int, default=200
-        Steps of the sequence at most.
+        Maximum number of steps.
     tol : float, default=1e-4
-        The sequence ends when the evidence per row rises by less; the printed one when
-        no single move promises more.
+        Stop when a step increases the evidence per row by less; for sequence="printed",
+        when no single step can increase it by more.
     verbose : bool, default=False
         Print size, leave-one-out error and evidence of every step to standard error.
     checkpoint : path, optional
-        A folder in which every sweep of the probit likelihood is kept: a fit that was
-        broken off goes on from there, if it is started again with the same rows.
+        Folder for the state of the probit likelihood, saved after every sweep. An
+        interrupted fit resumes from it if `fit` is called again with the same rows.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Never negative, zero for members that were dropped. They need not sum to one.
+        Non-negative weights, zero for dropped members. They need not sum to one.
     support_ : array
-        The members that were kept.
+        Indices of the kept members.
     path_ : Path
-        Every committee visited: `size`, `weights`, `error` (leave-one-out),
-        `error_se`, `log_evidence`; `path_.choose(max_members=5)` returns the weights
-        of another point without fitting again.
+        Every committee visited: `size`, `weights`, `error` (leave-one-out), `error_se`,
+        `log_evidence`; `path_.choose(max_members=5)` returns the weights of another
+        committee without refitting.
     posterior_ : PathStep
-        The chosen point, with the covariance of its weights.
+        The chosen committee, with the covariance of its weights.
     loo_ : float
-        Its leave-one-out error: mean squared error, or share of wrong rows for
-        classification. Under the gaussian likelihood with `held_out`, where no row
-        has all members, it is the squared error that generalised cross-validation
-        expects, as it is for regression where y hardly varies beside its mean. With
-        votes="equal" it is still the error of the posterior weights.
+        Leave-one-out error of the chosen committee: mean squared error, or error rate
+        for classification. It is the squared error estimated by generalised
+        cross-validation for the Gaussian likelihood with `held_out`, if no row has
+        votes of all members, and for regression if y varies little relative to its
+        mean. With votes="equal" it is still the error of the posterior weights.
     log_evidence_ : float
     inclusion_ : Inclusion
-        For each member `strength` and `evidence`: why it was kept or dropped.
+        `strength` and `evidence` of each member, which show why it was kept or dropped.
     likelihood_ : str
         The likelihood that was used.
     floor_ : float or None
-        The floor of a logarithmic pool, as of `LogPool`; None otherwise.
+        Floor of a logarithmic pool, as in `LogPool`; None otherwise.
     offsets_ : array of shape (K,) or None
-        What a logarithmic pool adds to its weighted sums s; its probabilities are
-        softmax(s).
+        Offsets that a logarithmic pool adds to its weighted sums s; its probabilities
+        are softmax(s). None otherwise.
     n_iter_ : int
     converged_ : bool
 
@@ -470,19 +469,20 @@ class ARDPruner(EvidencePruner):
 
         p(w | alpha) = prod_i N(w_i | 0, 1/alpha_i)
 
-    The evidence sequence of `EPPruner` without the truncation at zero: a relevance
-    vector machine on F (Tipping and Faul, 2003). Chen, Tino and Yao compare with it.
+    This is `EPPruner` without the truncation at zero: a relevance vector machine on F
+    (Tipping and Faul, 2003). Chen, Tino and Yao compare EP with it.
 
-    Weights below zero need rows: on 27 generated pools of 60 rows its log-loss was 1.02
-    of the log-loss of greedy selection, and 1.58 at worst; with `EPPruner` .98 and 1.10.
+    Negative weights need many rows. On 27 generated pools with 60 rows, the log-loss
+    relative to greedy selection was 1.02 (1.58 at worst), against .98 (1.10 at worst)
+    for `EPPruner`.
 
     Parameters
     ----------
     max_members : int, optional
         As in `EPPruner`.
     rule : str, default=None
-        Which point of the path to take, as in `EPPruner`. None is "max-density" for a
-        logarithmic pool, otherwise "max-evidence".
+        How to choose a committee from the path, as in `EPPruner`. None means
+        "max-density" for a logarithmic pool and "max-evidence" otherwise.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
     pool : {"auto", "votes", "log"}, default="auto"
         As in `EPPruner`: in a logarithmic pool a weight below zero divides by a member's

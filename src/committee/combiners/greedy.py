@@ -22,51 +22,52 @@ from committee.votes import Votes, in_squared_units
 
 @dataclass(eq=False, repr=False)
 class GreedyPruner(Combiner):
-    """Add, again and again, the member that helps the committee most (Caruana).
+    """Repeatedly add the member that improves the committee most (Caruana).
 
         m_t = argmin_m  error( (sum_{s<t} f_{m_s} + f_m) / t ),    t = 1 ... n_steps
         w_m = (number of times that m was picked) / t,   t the best step on the way
 
-    A member may be picked many times, which is how it gets a weight. The squared
-    error, of probability vectors for classes, needs only the error correlation C: a
-    step then costs O(M), whatever N is. Accuracy, log loss, Brier score and areas
-    under the ROC curve cost one pass over F at each step; any other score is computed
-    by scikit-learn, once for each candidate. With more than 10,000 rows, candidates for an
-    area are compared on 10,000 of them first, and the four that lead there on all.
+    A member may be picked many times; its weight is its share of the picks. The squared
+    error (of probability vectors for classification) needs only the error correlation
+    C, so a step costs O(M) for any N. Accuracy, log-loss, Brier score and area under
+    the ROC curve take one pass over F per step. Any other score is computed by
+    scikit-learn, once for each candidate. With more than 10,000 rows, the area under
+    the ROC curve is computed on 10,000 of them first, and on all rows only for the four
+    best candidates.
 
-    With `held_out` the squared error uses the shrunk C of pairs. For other
-    scores a missing vote is filled with the mean of all there are, on the
-    same row; to accuracy, log loss and Brier score it also has their variance, so that
-    the scores are what the chosen members would reach if all of them voted.
+    With `held_out`, the squared error uses the shrunk C of pairs. For other scores, a
+    missing vote is replaced by the mean of the votes on the same row. Accuracy,
+    log-loss and Brier score also account for the variance of these votes: they estimate
+    the score that the chosen members would reach if all of them voted.
 
     Parameters
     ----------
     n_steps : int, default=50
-        Number of picks, the initial ones among them.
+        Number of picks, including the initial ones.
     scoring : str or callable, optional
-        What to maximise: the name of a scikit-learn scorer, such as "accuracy",
+        Score to maximise: the name of a scikit-learn scorer, such as "accuracy",
         "roc_auc", "neg_log_loss" or "r2", or a callable `scorer(estimator, X, y)`.
-        Default: minimise the squared error.
+        None minimises the squared error.
     n_initial : int or "auto", default=1
-        The best single members with which the selection starts. "auto" takes as
-        many as make the best average. 1 is plain greedy selection.
+        Number of best single members to start with. "auto" takes the number whose
+        average has the best score; 1 is plain greedy selection.
     n_bags : int, default=1
-        Selections to average, each from a random part of the members.
+        Number of selections to average, each from a random subset of the members.
     bag_fraction : float, default=0.5
-        Size of that part. Without effect for one bag, which has all members.
+        Size of these subsets, as a fraction of the members. Ignored if `n_bags=1`.
     random_state : int, RandomState instance or None, default=None
-        Draws the bags.
+        Controls the random subsets. Pass an int for reproducible results.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
         Shares of the picks; they sum to one.
     support_ : array
-        The members that were picked.
+        Indices of the picked members.
     order_ : array of shape (n_steps,) or (n_bags, n_steps)
         The picks, in order.
     path_ : Path
-        Error and weights at every step, and `choose()`.
+        Error and weights after every step; `path_.choose` takes another one.
 
     See Also
     --------

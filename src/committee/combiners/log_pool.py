@@ -26,45 +26,47 @@ from committee.votes import Sums, Votes
 
 @dataclass(eq=False, repr=False)
 class LogPool(Combiner):
-    """Weigh log-probabilities, for the least log-loss (a logarithmic opinion pool).
+    """Weigh log-probabilities to minimise the log-loss (a logarithmic opinion pool).
 
         z_nmk = log clip(F_nmk, eps, 1),    p(k | x_n) = softmax_k( sum_m w_m z_nmk + b_k )
         min  - sum_n s_n log p(y_n | x_n) + rho N / 2 ||w - 1/M||^2 + 2 ||b||^2,   w >= 0
 
-    A product of experts: a member that is sure moves the committee more than one that
-    is not. The sum of the weights is free, an inverse temperature, so that weighing also
-    calibrates. The offsets b correct errors that all members share, such as a class that
-    all of them give too little. The problem is convex; Newton's method solves it in about
-    five passes over the rows, with exact zeros. One more pass computes the sums of every
-    row by the weights without it, and the slope that fits them:
-    on rows that made the weights their sum is too large, the more so the fewer the rows
-    and the fewer mistakes there are.
+    This is a product of experts: confident members count more. The weights need not sum
+    to one. Their sum acts as an inverse temperature, so fitting the weights also
+    calibrates. The offsets b correct errors that all members share, for example a class
+    whose probability all of them underestimate. The problem is convex; Newton's method
+    solves it in about five passes over the rows, with exact zeros. One more pass
+    computes leave-one-out sums and fits a slope to them. The slope is needed because
+    the fitted weights are too large for new rows, especially after few rows or few
+    mistakes.
 
-    For probabilities of models of different kinds, as in a `Pool`: log-loss, ranking,
-    thresholds. It needs F of probabilities or votes; of votes alone it makes weighted
-    log-odds.
+    Use it for probabilities of models of different kinds, as in a `Pool`, if log-loss,
+    ranking or thresholds matter. F must contain probabilities or votes; with votes
+    alone the sums are weighted log-odds.
 
     Parameters
     ----------
     offsets : bool, default=True
-        Whether there are offsets b, one for each class.
+        Whether to fit offsets b, one for each class.
     signed : bool, default=False
-        Allow weights below zero, which divide by a member's probabilities. They are
-        shrunk towards the weights without, instead of 1/M, and none is zero.
+        Whether to allow negative weights, which divide by a member's probabilities.
+        Weights are then shrunk towards the non-negative solution instead of 1/M, and
+        none is zero.
     floor : float or "auto", default="auto"
-        eps, the least probability that a member can mean. "auto" is 1 / (N + K), since N
-        rows cannot tell rarer events apart, or 4, 16 or 64 times that, up to 0.1, where
-        the leave-one-out loss is less: members such as a few neighbours are wrong where
-        they say 0.
+        Lower bound eps of the members' probabilities. "auto" is 1 / (N + K), because N
+        rows cannot distinguish rarer events, or 4, 16 or 64 times this value, up to
+        0.1, if that reduces the leave-one-out loss. Members such as nearest neighbours
+        give probability 0 to classes that do occur.
     shrinkage : float or "loo", default="loo"
-        rho, by how much weights are drawn towards the mean of the logarithms. "loo"
-        takes the value between 1e-4 and 10 of least leave-one-out log-loss, by
-        Takeuchi's information criterion, which costs no further pass over the rows.
+        Strength rho of the shrinkage towards the weights 1/M. "loo" takes the value
+        between 1e-4 and 10 with the smallest leave-one-out log-loss, estimated by
+        Takeuchi's information criterion without another pass over the rows.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Not negative unless `signed`; they need not sum to one. slope_ times the minimiser.
+        slope_ times the minimiser. Non-negative unless `signed`; they need not sum to
+        one.
     offsets_ : array of shape (K,) or None
         slope_ times b; None without offsets.
     floor_ : float
@@ -72,19 +74,19 @@ class LogPool(Combiner):
     shrinkage_ : float
         rho.
     slope_ : float
-        t of the least log-loss of softmax(t s), s the leave-one-out sums, whose targets
-        leave 1 / (N + K) to the wrong classes (Platt).
+        The t that minimises the log-loss of softmax(t s), where s are the leave-one-out
+        sums and the targets give 1 / (N + K) to the wrong classes (Platt).
     log_loss_ : float
-        The log-loss of a row by these.
+        Mean log-loss of these leave-one-out probabilities.
     support_ : array
-        Members with a nonzero weight.
+        Indices of the members with a nonzero weight.
 
     Notes
     -----
-    With `held_out` a member that abstains adds nothing to the sum, and the sum of the
-    others grows by M over their number. A committee made by `prune` has a slope of its
-    own in place of the sum of the weights, fitted on rows that did not choose them.
-    `to_sklearn` and `to_onnx` export log pools, `to_native` those of boosters.
+    With `held_out`, a member that abstains adds nothing to the sum, and the sum over
+    the other members is multiplied by M and divided by their number. For a committee
+    made by `prune`, a separate slope is fitted on rows that were not used to choose the
+    members. `to_sklearn` and `to_onnx` export log pools, `to_native` those of boosters.
 
     Examples
     --------

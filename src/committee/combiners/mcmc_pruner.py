@@ -52,29 +52,28 @@ class MCMCPruner(Combiner):
     the posterior is replaced by samples (Chen, Tino and Yao 3.7). Chains follow
     closed-form Hamiltonian paths that bounce off zero (see `committee.bayes.gibbs`).
 
-    With loo="ep" the committee is the one that EP chooses, as a check of EP: the
-    difference of `weights_` and `ep_.weights_` is the sum of the error of EP, the error
-    of its early stop, and the sampling error: the standard deviation of a weight over
-    sqrt(`ess_`). With loo="draws" samples take the place of EP in the choice as well:
-    each committee on the path is sampled, its leave-one-out error estimated by
-    importance sampling, and the rule uses these errors.
+    With loo="ep", EP chooses the committee, and the samples check EP: `weights_` minus
+    `ep_.weights_` is the error of EP and of its early stopping, plus the sampling
+    error, which is the standard deviation of a weight divided by sqrt(`ess_`). With
+    loo="draws", the samples also choose the committee: each committee on the path is
+    sampled, and the rule uses leave-one-out errors estimated by importance sampling.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        Draws that each chain keeps.
+        Number of draws to keep from each chain.
     n_chains : int, default=4
-        Chains, from different starts; they run side by side.
+        Number of chains. They start at different points and run in parallel.
     n_warmup : int, default=200
-        Draws of each chain before those that are kept.
+        Number of initial draws of each chain to discard.
     max_members : int, optional
     rule : {"min-loo", "max-evidence", "one-se"}, default="min-loo"
-        Which committee of the path to take, as in `EPPruner`.
+        How to choose a committee from the path, as in `EPPruner`.
     loo : {"ep", "draws"}, default="ep"
         Source of the leave-one-out errors for the rule. "draws" samples all committees of
         the path, which takes many times longer.
     sequence : {"fast", "printed"}, default="fast"
-        How the path is made, as in `EPPruner`.
+        How the path is computed, as in `EPPruner`.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
     random_state : int, RandomState or None, default=None
@@ -84,24 +83,24 @@ class MCMCPruner(Combiner):
     weights_ : array of shape (M,)
         Posterior means; positive for members of the committee, zero for all others.
     support_ : array of shape (a,)
-        The members of the committee.
+        Indices of the kept members.
     posterior_ : PathStep
-        The committee with EP's posterior of it.
+        The chosen committee, with the posterior approximated by EP.
     loo_ : float
-        Its leave-one-out error, from the draws; with `held_out` in regression the
-        generalised cross-validation of their moments.
+        Leave-one-out error of the chosen committee, estimated from the draws; for
+        regression with `held_out`, by generalised cross-validation from their moments.
     path_loo_ : array of shape (S,)
-        That of each committee on `ep_.path_`; only with loo="draws".
+        Leave-one-out error of each committee on `ep_.path_`. Only with loo="draws".
     samples_ : array of shape (n_chains, n_samples, a)
         Weights of the members in `support_`.
     ess_ : array of shape (a,)
-        Effective sample size: how many independent draws each mean is worth.
+        Effective sample size of each posterior mean.
     r_hat_ : array of shape (a,)
-        Rank-normalised split R-hat: one where the chains agree.
+        Rank-normalised split R-hat; close to one if the chains agree.
     converged_ : bool
-        Whether all R-hat are at most 1.05; a warning is given otherwise.
+        Whether all R-hat are at most 1.05. If not, `fit` warns.
     ep_ : EPPruner
-        The EP solution, fitted.
+        The fitted `EPPruner`.
 
     References
     ----------

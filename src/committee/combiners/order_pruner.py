@@ -92,47 +92,50 @@ class OrderPruner(OrderedPruner):
 
         - "orientation": the angle between the member's signature (right and wrong votes)
           and the rows on which the whole committee fails.
-        - "margin-distance": brings the margins of all rows nearest to a small one.
-        - "complementarity": right most often where the committee so far is wrong.
+        - "margin-distance": members that move the margins of all rows closest to a
+          small target.
+        - "complementarity": members that are right most often where the committee so
+          far is wrong.
         - "concurrency": backwards, removes the member that helps the others least.
         - "boosting-order": least error on rows weighted as in boosting.
         - "contribution": contribution to the vote of all members (EPIC).
-        - "drep": of the members that differ most, reduces the error most.
+        - "drep": among the members that differ most, the one that reduces the error
+          most.
         - "kappa": the pairs that agree least beyond chance.
         - "kl": the largest divergence of class probabilities.
         - "kl-rows": the largest divergence of the row weights of AdaBoost.
-        - "specialty": specialists for each class in turn.
+        - "specialty": the best members for each class in turn.
         - "correlation": votes that correlate with the vote of all members.
 
         For classification and regression:
 
-        - "best": the smallest error of the single member.
-        - "random": any order.
+        - "best": smallest error of each member on its own.
+        - "random": random order.
 
-        A callable takes `committee.votes.Votes` and returns integers (M,), the members
-        from best to worst, or floats (M,), a score for each member, largest best. The
-        named criteria are functions of `committee.combiners.order_criteria` and `pairwise`,
-        with equations and references. `functools.partial(margin_distance, p=0.1)`
-        changes an argument.
+        A callable takes a `committee.votes.Votes` object and returns either integers
+        (M,), the member indices from best to worst, or floats (M,), a score for each
+        member (larger is better). The named criteria are functions of
+        `committee.combiners.order_criteria` and `pairwise`, with equations and
+        references. `functools.partial(margin_distance, p=0.1)` changes an argument.
     n_members : int, default=25
         Number of members to keep; all if there are fewer.
     random_state : int, RandomState instance or None, default=None
-        Seed of criterion="random".
+        Controls the order for criterion="random". Pass an int for reproducible results.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Equal on the chosen members.
+        Equal weights for the chosen members, zero for the others.
     order_ : array of shape (M,)
-        All members that vote on some row, best first; equal ones by their own error,
-        then by number.
+        Indices of the members that vote on at least one row, best first. Ties are
+        broken by the member's own error, then by its index.
     scores_ : array of shape (M,)
-        Only of criteria that score each member: the cosine of "orientation", IC_m of
-        "contribution", R_m of "correlation". NaN for a member without votes.
+        Score of each member, for criteria that have one: the cosine for "orientation",
+        IC_m for "contribution", R_m for "correlation". NaN for a member without votes.
     path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array
-        The chosen members.
+        Indices of the chosen members.
 
     Examples
     --------
@@ -209,27 +212,27 @@ class ReduceErrorPruner(OrderedPruner):
 
         s_u = argmin_k  error( {s_1, ..., s_u-1, k} )
 
-    After each addition the members chosen so far are taken out one at a time
-    and replaced by the one that makes the error smaller, until none is replaced,
-    for at most 100 rounds (back-fitting).
+    After each addition, every chosen member in turn is replaced by the member that
+    reduces the error most, until no replacement helps or after 100 rounds
+    (back-fitting).
 
-    For classification the error counts wrong votes of equals; a tie counts one
-    half and rows on which none of them votes do not count. For regression it is
-    the squared error of the mean, w'Cw with equal weights and the error
-    correlation C of `error_correlation` (with `held_out` from the rows that both
-    members left out).
+    For classification, the error is the error rate of a vote with equal weights. A tie
+    counts one half, and rows without any vote are left out. For regression, it is the
+    squared error of the mean, w'Cw with equal weights and the error correlation C of
+    `error_correlation` (with `held_out`, from the rows that both members left out).
 
     Parameters
     ----------
     n_members : int, default=25
-        How many to keep; all if there are fewer.
+        Number of members to keep; all if there are fewer.
 
     Attributes
     ----------
     order_ : array of shape (M,)
-        The chosen members, a replacement in the place of whom it replaced, then
-        the others as they would be added, without back-fitting. Because of the
-        replacements the first k need not be what `n_members=k` would choose.
+        Indices of the chosen members, each replacement in the position of the member it
+        replaced. The other members follow in the order in which they would be added
+        without back-fitting. Because of the replacements, the first k members may
+        differ from the choice of `n_members=k`.
     weights_, path_, support_
         As in `OrderPruner`.
 

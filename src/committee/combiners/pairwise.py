@@ -152,18 +152,18 @@ class KappaErrorHullPruner(Combiner):
         x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
 
     Every pair is a point. The lower left part of the hull runs from the pair that
-    agrees least to the pair that errs least; the members of all pairs on it are
-    kept, so the number is found and not given. Pairs without a common row have no
-    kappa and are left out of the diagram.
+    agrees least to the pair with the smallest error. The members of all pairs on it are
+    kept, so the number of members is not a parameter. Pairs without a common row are
+    ignored.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Equal on the chosen members.
+        Equal weights for the chosen members, zero for the others.
     pairs_ : array of shape (n, 2)
         The pairs on the hull, from the most diverse to the most accurate.
     support_ : array
-        The chosen members; the best one without any pair.
+        Indices of the chosen members; the best single member if there are no pairs.
 
     References
     ----------

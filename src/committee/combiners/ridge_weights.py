@@ -30,23 +30,23 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class RidgeWeights(Combiner):
-    """Minimise the squared error, with an intercept, close to convex weights.
+    """Minimise the squared error with an intercept, shrunk towards convex weights.
 
         min_{w, b}  sum_n s_n (y_n - b - w'F_n)^2 + rho c S ||w - v||^2
 
     v are the `SimplexWeights`, c is the variance of their errors, and S = sum_n s_n.
-    Weights may have any sign and any sum. For rho to infinity w is v; for rho = 0 it is the
-    least squares solution, with an intercept, that is nearest to v.
+    Weights may have any sign and any sum. As rho grows, w approaches v; for rho = 0 it
+    is the least-squares solution (with an intercept) that is nearest to v.
 
-    For regression: `EPPruner` keeps few members, this combiner all of them, with less
-    error.
+    For regression only. It keeps all members and has a smaller error than `EPPruner`,
+    which keeps few.
 
     Parameters
     ----------
     shrinkage : float or "loo", default="loo"
-        rho. "loo" takes the mean of w over rho from 1e-4 to 1e4, each with weight
-        E^(-N/8), E the leave-one-out squared error: a power 1/4 of the Gaussian
-        likelihood of the rows. N is the effective number of rows.
+        rho. "loo" averages w over rho from 1e-4 to 1e4 with weights E^(-N/8), where E
+        is the leave-one-out squared error and N the effective number of rows: the
+        Gaussian likelihood of the rows to the power 1/4.
 
     Attributes
     ----------
@@ -54,16 +54,16 @@ class RidgeWeights(Combiner):
     intercept_ : float
         b.
     shrinkage_ : float
-        rho; for "loo" the geometric mean, by the same weights.
+        rho; for "loo" its geometric mean with the same weights.
     loo_error_ : float
-        Mean squared error of a row, by weights that were fitted without it.
+        Leave-one-out mean squared error.
     support_ : array
-        Members with a nonzero weight: as a rule all.
+        Indices of the members with a nonzero weight, usually all.
 
     Notes
     -----
     With G = sum_n s_n (F_n - m)(F_n - m)', m the mean of F_n, A = G + rho c S I and
-    residuals e_n = y_n - b - w'F_n, the residual of a row without itself is
+    residuals e_n = y_n - b - w'F_n, the leave-one-out residual of a row is
 
         (e_n + rho c S (F_n - m)' A^-1 P F_n u_n / (1 - s_n F_n'P F_n)) / (1 - h_n)
         h_n = s_n / S + s_n (F_n - m)' A^-1 (F_n - m),    u_n = y_n - v'F_n
@@ -71,8 +71,8 @@ class RidgeWeights(Combiner):
     P is the derivative of v with respect to sum_n s_n y_n F_n. The formula is exact as
     long as v without the row has the same nonzero entries.
 
-    With `held_out`, v are the `SimplexWeights` of the mask, and members that abstain are
-    taken to predict the mean of the others on the row.
+    With `held_out`, v are the `SimplexWeights` for the same mask, and the prediction of
+    a member that abstains is replaced by the mean of the others on the row.
 
     Examples
     --------

@@ -25,12 +25,12 @@ class GeneticPruner(Combiner):
         min_w  w'Cw,   w = v / sum v,   v in [0, 1]^M,    C = E'E / N,  E = F - y 1'
         keep m where w_m > 1/M;  they vote as equals
 
-    A population of vectors v is bred: the fitter of two at random become parents,
-    children are arithmetic or uniform crossings of two of them, some genes are drawn
-    anew or shrunk, and the fittest of old and new survive. The first population holds
-    the equal weights and every single member, so the evolved weights are at least as good
-    as any of them. Where the equal votes of those above the mean are worse than
-    the best single member, that one is kept alone.
+    A population of vectors v evolves. Each parent is the better of two random vectors,
+    children are arithmetic or uniform crossovers of two parents, some entries are
+    redrawn or shrunk, and the best old and new vectors survive. The first population
+    contains the equal weights and every single member, so the evolved weights are at
+    least as good as any of these. If the equal votes of the members above the threshold
+    are worse than the best single member, only that member is kept.
 
     For classes C is computed from the probability vectors; with `held_out` it is the
     shrunk C of pairs.
@@ -43,14 +43,14 @@ class GeneticPruner(Combiner):
         Weight above which a member is kept, for equal votes. Default: 1/M.
     n_generations : int, default=200
     population : int, default=100
-        Vectors that are drawn at random, beside the M + 1 known ones at the start.
+        Number of random vectors, in addition to the M + 1 fixed ones at the start.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     weights_ : array of shape (M,)
     support_ : array
-        The members that were kept.
+        Indices of the kept members.
     evolved_ : array of shape (M,)
         The best weights of the last generation; they sum to one.
     error_ : float
@@ -58,7 +58,7 @@ class GeneticPruner(Combiner):
 
     See Also
     --------
-    SimplexWeights : The exact minimum of what is evolved here.
+    SimplexWeights : The exact minimum of the same objective.
 
     References
     ----------
@@ -167,44 +167,45 @@ class SDPPruner(Combiner):
         min_z  z'Gz,   sum z = n_members,   z in {0, 1}^M
         G_ii = P(i wrong),   G_ij = (P(j wrong | i wrong) + P(i wrong | j wrong)) / 2
 
-    The diagonal prefers accurate members, the rest members that are wrong on
-    different rows. With v = 2z - 1 and V = [1; v][1; v]' the programme is linear in
-    V; relaxed to V positive semidefinite with a unit diagonal it is convex, and its
-    minimum bounds the best choice from below. Random hyperplanes through a factor of
-    V propose choices, of which the best is improved by exchanges of two members until
-    none helps.
+    The diagonal favours accurate members; the other entries favour members that are
+    wrong on different rows. With v = 2z - 1 and V = [1; v][1; v]' the programme is
+    linear in V; relaxed to V positive semidefinite with a unit diagonal it is convex,
+    and its minimum bounds the best choice from below. Random hyperplanes through a
+    factor of V give candidate choices. The best one is improved by exchanging two
+    members until no exchange helps.
 
-    For regression G = C, the error correlation: z'Cz / n_members^2 is the squared
-    error of the committee. With `held_out`, each entry of G is over the rows that
-    both members vote on; pairs that share none have the mean of the other pairs.
+    For regression G = C, the error correlation: z'Cz / n_members^2 is the squared error
+    of the committee. With `held_out`, each entry of G is computed on the rows on which
+    both members vote; pairs without a common row get the mean of the other pairs.
 
-    The relaxation is solved by SCS, from the extra `sdp`. One thread takes about
-    2 ms for an iteration at M = 100, of which it needs 2,000 to 7,000.
+    The relaxation is solved by SCS, from the extra `sdp`. For M = 100 it needs 2,000 to
+    7,000 iterations, of about 2 ms each on one thread.
 
     Parameters
     ----------
     n_members : int, default=25
-        All are kept if there are fewer.
+        Number of members to keep; all if there are fewer.
     n_roundings : int, default=1000
         Number of random hyperplanes.
     max_iter : int, default=10000
-        Most iterations of SCS. The bound holds, if less tight, wherever it stops.
+        Maximum number of iterations of SCS. If it stops early, the bound is less tight
+        but valid.
     tol : float, default=1e-5
-        Accuracy of SCS, relative and absolute.
+        Relative and absolute tolerance of SCS.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Equal for those kept.
+        Equal weights for the kept members, zero for the others.
     support_ : array
-        The members that were kept.
+        Indices of the kept members.
     objective_ : float
-        z'Gz of the choice.
+        z'Gz for the kept members.
     bound_ : float
-        A lower bound of z'Gz over all choices of that size.
+        Lower bound on z'Gz over all choices of `n_members` members.
     G_ : array of shape (M, M)
-        In units that keep it finite.
+        The matrix G, scaled to be finite.
     n_iter_ : int
 
     References
@@ -308,25 +309,25 @@ class ClusterPruner(Combiner):
 
         d_ij^2 = mean_n |f_i(x_n) - f_j(x_n)|^2 = C_ii + C_jj - 2 C_ij
 
-    The distance of two members is the distance of their predictions, and equally of
-    their errors: y cancels. It needs only the error correlation C, the shrunk one of
-    pairs with `held_out`. The representative of a cluster is its most accurate
-    member: of fewest wrong votes for classes (of those, and for regression, of least
-    squared error).
+    The distance between two members is the distance between their predictions, which
+    equals the distance between their errors. It needs only the error correlation C
+    (with `held_out`, the shrunk C of pairs). Each cluster is represented by its most
+    accurate member: the fewest wrong votes for classification, and the smallest squared
+    error for regression and among ties.
 
     Parameters
     ----------
     n_members : int, default=25
-        Number of clusters. The two nearest clusters, by the mean distance of their
-        members, are joined until so many are left. All members are kept if there are no
-        more than that.
+        Number of clusters and of members to keep; all if there are fewer. The two
+        nearest clusters, by the mean distance between their members, are merged until
+        this number is left.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Equal for the representatives.
+        Equal weights for the representatives, zero for the others.
     support_ : array
-        The representatives.
+        Indices of the representatives.
     labels_ : array of shape (M,)
         Cluster of each member; clusters are numbered by their first member.
 

@@ -30,8 +30,7 @@ class Average(Combiner):
 
         w_m = 1 / M
 
-    It has no parameters to learn and so nothing to overfit: the baseline that
-    every other combiner must beat.
+    It learns nothing, so it cannot overfit. Use it as the baseline for other combiners.
 
     Attributes
     ----------
@@ -63,9 +62,9 @@ class OptimalWeights(Combiner):
 
         w = C^-1 1 / (1' C^-1 1),    C = E'E / N,   E = F - y 1'
 
-    Weights may be negative, and large where members are nearly alike. Where C
-    is singular (identical members, fewer rows than members) a relative jitter
-    of at least 1e-10 on its diagonal decides: identical members share equally.
+    Weights may be negative, and large if members are nearly identical. If C is singular
+    (identical members, fewer rows than members), a relative jitter of at least 1e-10 is
+    added to its diagonal; identical members then get equal weights.
 
     Attributes
     ----------
@@ -73,7 +72,7 @@ class OptimalWeights(Combiner):
     error_ : float
         w'Cw, the squared error on the rows of the fit: J = 1 / (1' C^-1 1).
     support_ : array
-        Members with a nonzero weight: as a rule all.
+        Indices of the members with a nonzero weight, usually all.
 
     See Also
     --------
@@ -110,11 +109,11 @@ class SimplexWeights(Combiner):
     Attributes
     ----------
     weights_ : array of shape (M,)
-        Exact zeros for members that do not count.
+        Non-negative weights that sum to one; many are exactly zero.
     error_ : float
         w'Cw, the squared error on the rows of the fit.
     support_ : array
-        Members with a nonzero weight.
+        Indices of the members with a nonzero weight.
 
     Examples
     --------
@@ -140,32 +139,33 @@ class LeastSquares(Combiner):
 
         min_w  || y - F w ||^2
 
-    Where F is rank deficient many weights do equally well on the rows of the fit. The
-    minimum norm shares them among all members; a basic solution has no more nonzero
-    weights than rank(F), and is what the paper prunes by. Weights are free: they need not be positive nor sum to one. For
-    classification both sides are centred, F - 1/K against the one-hot target
-    minus 1/K, so that an abstention is zero; with two classes this is the
-    regression of targets +-1 on signed votes.
+    If F is rank deficient, many weights fit the training rows equally well. The
+    minimum-norm solution spreads the weight over all members. A basic solution has at
+    most rank(F) nonzero weights; the paper prunes with it. Weights may be negative and
+    need not sum to one. For classification, F - 1/K is fitted to the one-hot targets
+    minus 1/K, so an abstention is zero; with two classes this is the regression of
+    targets +-1 on signed votes.
 
-    With `held_out` the members share no set of rows to regress on. The objective
-    is then written with moments, y - F w = y (1 - sum w) - E w, taking the
-    errors to be equally correlated with y: the weights are the
-    `OptimalWeights` times the one factor that minimises the squared error. C is
-    definite then, and both solutions are the same.
+    With `held_out`, the members do not vote on the same rows. The objective is then
+    written in moments, y - F w = y (1 - sum w) - E w, assuming that all errors are
+    equally correlated with y. The weights are the `OptimalWeights` times the factor
+    that minimises the squared error. C is then positive definite, and both solutions
+    are the same.
 
     Parameters
     ----------
     solution : {"minimum-norm", "basic"}, default="minimum-norm"
-        Which weights to take where F is rank deficient. The basic solution chooses
-        members by QR with column pivoting, as MATLAB's lscov: the longest column of F,
-        then always the one of which most is left beside those chosen, of equal ones the
-        first. Which of several like members that is depends on their order.
+        Solution to take if F is rank deficient. The basic solution chooses members by
+        QR with column pivoting, as MATLAB's lscov does: first the longest column of F,
+        then always the column with the largest part orthogonal to the chosen ones. Ties
+        go to the first column, so the choice among identical members depends on their
+        order.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
     support_ : array
-        Members with a nonzero weight.
+        Indices of the members with a nonzero weight.
 
     Examples
     --------
@@ -270,43 +270,46 @@ class LPBoostWeights(Combiner):
         max_{w, rho, xi}  rho - 1 / (nu N) sum_n xi_n
         S_nk w + xi_n >= rho,   xi >= 0,   sum w = 1,  w >= 0
 
-    S_nk is how far each member prefers the right class of row n to the wrong class
-    k: y_n F_n for two classes. The linear programme of Demiriz, Bennett and
-    Shawe-Taylor on given members: it maximises the mean margin of the share nu of
-    the rows where it is least. At most that share is below rho. The solution is
-    sparse; votes of a member that abstains are zero.
+    S_nk contains, for each member, its vote for the right class of row n minus its vote
+    for the wrong class k; for two classes it is y_n F_n. This is the linear programme
+    of Demiriz, Bennett and Shawe-Taylor for given members. It maximises the mean margin
+    of the fraction nu of the rows with the smallest margins; at most this fraction of
+    the rows has a margin below rho. The solution is sparse. A member that abstains has
+    votes of zero.
 
-    For regression it minimises the mean of the share nu of the largest errors:
+    For regression it minimises the mean error of the fraction nu of the rows with the
+    largest errors:
 
         min_{w, epsilon, xi}  epsilon + 1 / (nu N) sum_n xi_n
         |y_n - F_n w| <= epsilon + xi_n,   xi >= 0,   sum w = 1,  w >= 0
 
-    which is the mean absolute error for nu = 1. There a member that abstains is taken
-    to predict the mean of the others.
+    which is the mean absolute error for nu = 1. The prediction of a member that
+    abstains is replaced by the mean of the others.
 
-    The dual is solved by HiGHS, whose time grows with the rows. Beyond 2,000, rows
-    far above rho are left out and rows far below have their multiplier fixed at its
-    bound; those that end on the other side come in until there are none, and so do
-    wrong classes as they become the worst of their row. This is the solution for
-    all rows and classes.
+    HiGHS solves the dual, in a time that grows with the number of rows. With more than
+    2,000 rows, rows far above rho are left out at first, and rows far below have their
+    multiplier fixed at its bound. Rows that end up on the other side, and wrong classes
+    that become the worst of their row, are added until none remains. The result is the
+    solution for all rows and classes.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Share of rows whose margins are maximised, in (0, 1]. Below the share of rows
-        that are wrong in any case, these alone decide.
+        Fraction of the rows whose margins are maximised, in (0, 1]. If a larger
+        fraction is misclassified whatever the weights, these rows alone determine them.
 
     Attributes
     ----------
     weights_ : array of shape (M,)
     support_ : array
-        Members with a nonzero weight.
+        Indices of the members with a nonzero weight.
     rho_ : float
-        The margin; for regression minus the half-width epsilon of the tube.
+        The margin rho; for regression -epsilon, minus half the width of the tube.
     objective_ : float
-        Mean margin, or minus the mean absolute error, of the worst share nu of rows.
+        Mean margin, or minus the mean absolute error, of the worst fraction nu of the
+        rows.
     n_iter_ : int
-        Linear programmes that were solved.
+        Number of linear programmes solved.
 
     References
     ----------

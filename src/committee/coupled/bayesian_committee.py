@@ -120,45 +120,50 @@ class BayesianCommittee(LocalKernel):
 
 
 class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
-    """Gaussian processes on subsets of the rows, combined by their precision at x.
+    """Gaussian processes on subsets of the rows, weighted by their precision at x.
 
         f(x) = m_1 + s^2 sum_{i >= 2} beta_i (m_i - m_1) / s_i^2
 
         1 / s^2 = 1 / s_1^2 + sum_{i >= 2} beta_i (1 / s_i^2 - 1 / s_1^2)
 
-    m_i and s_i^2 are mean and variance of expert i at x. Experts share one kernel and
-    are not coupled. With "grbcm" expert 1 is trained on some rows of all regions, which
-    every other expert has too, and beta_i = (log s_1^2 - log s_i^2) / 2 from the third
-    on. With "bcm" expert 1 is the prior, and all beta_i = 1. Every expert predicts every
-    row: the error is often smaller than in cells, and predictions take a hundred times
-    as long.
+    m_i and s_i^2 are the mean and variance of expert i at x. Experts share one kernel
+    and are not coupled. With "grbcm", expert 1 is trained on rows from all regions,
+    which all other experts use too, and beta_i = (log s_1^2 - log s_i^2) / 2 from the
+    third expert on. With "bcm", expert 1 is the prior and all beta_i = 1. Every expert
+    predicts every row: the error is often smaller than with `CellKernelRegressor`, but
+    predictions take about a hundred times as long.
 
     Parameters
     ----------
     method : {"grbcm", "bcm"}, default="grbcm"
     subsets : {"cells", "random"}, default="cells"
-        Experts have neighbouring rows, or random ones.
+        Whether each expert is trained on neighbouring rows or on random rows.
     max_rows : int, default=1000
-        Rows of an expert at most, without the rows that all share.
+        Maximum number of rows of an expert, not counting the shared rows.
     metric : {"learned"}, default=None
-        Learn in which directions the target moves, as `CellKernelRegressor` does.
+        "learned" learns in which directions the target varies, as in
+        `CellKernelRegressor`.
     kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
     default=None
-        None takes whichever of "exponential", "matern32", "matern52" and "rbf" has the
-        least leave-one-out error.
+        None chooses among "exponential", "matern32", "matern52" and "rbf" by
+        leave-one-out error.
     gamma : float, default=None
-        Of the kernel: exp(-gamma ||x - z||^2). None is chosen by leave-one-out.
+        Kernel coefficient in exp(-gamma ||x - z||^2). None chooses it by leave-one-out
+        error.
     alpha : float, default=None
-        The ridge on ||f||^2. None is chosen by leave-one-out.
+        Regularisation strength: factor of ||f||^2. None chooses it by leave-one-out
+        error.
     joint : bool, default=False
-        Predict all rows of a call together, by the covariance of f at these rows (the
-        transductive committee of Tresp): beta_i = 1 and the s_i^2 are matrices. The
-        prediction for a row then depends on the other rows of the call, or of the block
-        of a Dask collection, and N rows take O(M N^3). It may be changed after `fit`.
+        Whether to predict all rows of a call jointly, with the covariance of f at these
+        rows (the transductive committee of Tresp): beta_i = 1 and the s_i^2 are
+        matrices. The prediction for a row then depends on the other rows of the call,
+        or of the block of a Dask collection, and N rows take O(M N^3). It may be
+        changed after `fit`.
     n_jobs : int, default=None
-        Threads; the answer does not depend on them.
+        Number of threads. The results do not depend on it.
     random_state : int, RandomState or None
-        Decides the shared rows and random subsets.
+        Controls the choice of the shared rows and of random subsets. Pass an int for
+        reproducible results.
 
     Attributes
     ----------
@@ -167,15 +172,15 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
     subsets_ : list of arrays of row numbers
         The rows of each expert, with the shared rows.
     kernel_ : Kernel
-        With the gamma that was used.
+        The kernel, with the value of gamma used.
     alpha_ : float
-        As given or chosen.
+        Value used, given or chosen.
     noise_ : float or array of shape (T,)
-        The variance of a target around f.
+        Variance of the noise: of a target around f.
     metric_ : array of shape (n_features, n_features) or None
         M of the squared distance (x - z)'M (x - z).
     loo_error_ : float
-        Mean squared error of leave-one-out, on up to 1,000 rows.
+        Leave-one-out mean squared error, on up to 1,000 rows.
     n_features_in_ : int
 
     References
@@ -207,9 +212,9 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         y : array-like of shape (N,) or (N, T)
         sample_weight : array-like of shape (N,), optional
         subsets : sequence of lists of row numbers, optional
-            The rows of each expert, disjoint, instead of cells or random ones of
-            `max_rows`. They are numbers of rows of this X: a search by
-            cross-validation cannot use them for its folds.
+            Disjoint lists of row numbers, one for each expert, instead of cells or
+            random subsets. They refer to this X, so they cannot be used in
+            cross-validation.
 
         Returns
         -------
@@ -221,12 +226,12 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
 
 
 class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
-    """A Bayesian committee machine for classes, by targets +-1.
+    """Bayesian committee machine for classification, fitted to targets +-1.
 
         s_k(x) = f_k(x),    p(k | x) ~ exp(b s_k(x))
 
-    The experts are trained as in `BayesianCommitteeRegressor`: one target for two classes,
-    for more one against the rest, all of which share the factorisations.
+    The experts are trained as in `BayesianCommitteeRegressor`, on one target for two
+    classes and one-vs-rest for more. All targets share the factorisations.
 
     Parameters
     ----------
@@ -238,7 +243,7 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
     ----------
     classes_ : array of shape (K,)
     slope_ : float
-        b, fitted on leave-one-out values.
+        b, fitted on leave-one-out scores.
     experts_, subsets_, kernel_, alpha_, metric_, loo_error_, n_features_in_ :
         As for `BayesianCommitteeRegressor`; the error is the squared error of targets
         +-1.

@@ -134,68 +134,71 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
         f(x) = mean y + sum_c g_c(x) f_c(x)
 
     Cells are the leaves of a tree of balanced splits, and b are points on the border of
-    cells c and d. The weights g are continuous in x: away from borders a row has the
-    machine of its own cell, near one also the machine behind it. With a trend t the
-    problem is solved for y - t, and f has t added. Time to fit grows with the number of
-    rows times `max_cell` squared.
+    cells c and d. The weights g are continuous in x: away from borders, a row is
+    predicted by the machine of its own cell, and near a border also by the machine on
+    the other side. With a trend t, the problem is solved for y - t, and t is added to
+    f. Fit time grows with the number of rows times `max_cell` squared.
 
     Parameters
     ----------
     max_cell : int, default=1000
-        Rows in a cell at most. Time to fit grows with its square, time to predict with
-        it.
+        Maximum number of rows in a cell. Fit time grows with its square, prediction
+        time linearly.
     metric : {"learned"}, default=None
-        Learn in which directions the target moves, and use these for splits and kernels;
-        a second or two, on 2,000 rows. Where leave-one-out does not fall, the metric
-        stays Euclidean.
+        "learned" learns in which directions the target varies, on 2,000 rows in a
+        second or two, and uses this metric for splits and kernels. The metric stays
+        Euclidean if it does not reduce the leave-one-out error. None means Euclidean.
     trend : bool, default=None
-        Fit cells to the residuals of a smooth trend over all rows, a kernel machine on
-        up to 300 points. None takes it where the leave-one-out error falls by two per
-        cent or more, of 1,000 rows at least.
+        Whether to fit the cells to the residuals of a smooth trend over all rows, a
+        kernel machine on up to 300 points. None uses a trend if there are at least
+        1,000 rows and the leave-one-out error falls by at least 2 %.
     kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
     default=None
-        A callable gets two arrays of points and returns their Gram block. None takes
-        whichever of "exponential", "matern32", "matern52" and "rbf" has the least
-        leave-one-out error.
+        A callable takes two arrays of points and returns their kernel matrix. None
+        chooses among "exponential", "matern32", "matern52" and "rbf" by leave-one-out
+        error.
     gamma : float, default=None
-        Of the kernel: exp(-gamma ||x - z||^2). None is chosen by leave-one-out.
+        Kernel coefficient in exp(-gamma ||x - z||^2). None chooses it by leave-one-out
+        error.
     alpha : float, default=None
-        The ridge on ||f||^2. None is chosen by leave-one-out.
+        Regularisation strength: factor of ||f||^2. None chooses it by leave-one-out
+        error.
     coupling : float, default=None
-        nu. Zero fits each cell by itself. Where the problem has no minimum at a negative
-        value, the error states the limit. None is chosen by leave-one-out.
+        Coupling strength nu. Zero fits each cell separately. If a negative value leaves
+        the problem without a minimum, `fit` raises an error that states the limit. None
+        chooses nu by leave-one-out error.
     n_coupling : int, default=32
-        Points on the borders of each cell.
+        Number of points on the borders of each cell.
     precision : {"auto", "double"}, default="auto"
-        "auto" takes factors in single precision where their condition allows it, which
-        moves predictions by a thousandth of the targets' spread at most. It predicts
-        from some of a cell's points where these give the same function up to a
-        twentieth of the leave-one-out error. "double" does neither.
+        "auto" uses single precision for well-conditioned factors, which changes
+        predictions by at most a thousandth of the spread of the targets. It also
+        predicts from a subset of the points of a cell if that changes the function by
+        at most a twentieth of the leave-one-out error. "double" does neither.
     n_jobs : int, default=None
-        Threads; the answer does not depend on them.
+        Number of threads. The results do not depend on it.
 
     Attributes
     ----------
     cells_ : CellModel
         Tree, points and coefficients of the cells.
     subsets_ : list of arrays of row numbers
-        The rows of each cell; not of Dask collections.
+        The rows of each cell. Not available for Dask collections.
     kernel_ : Kernel
-        With the gamma that was used.
+        The kernel, with the value of gamma used.
     alpha_, coupling_ : float
-        As given or chosen.
+        Value used, given or chosen.
     trend_ : bool
-        Whether cells are fitted around a trend.
+        Whether the cells are fitted to the residuals of a trend.
     noise_ : float or array of shape (T,)
-        The variance of a target around f.
+        Variance of the noise: of a target around f.
     metric_ : array of shape (n_features, n_features) or None
         M of the squared distance (x - z)'M (x - z).
     loo_error_ : float
-        Mean squared error of leave-one-out, on up to some 5,000 rows.
+        Leave-one-out mean squared error, on up to about 5,000 rows.
     coupling_points_ : array of shape (P, n_features)
-        Points on borders.
+        Points on the borders.
     n_iter_ : int
-        Iterations of conjugate gradients.
+        Number of conjugate gradient iterations.
     converged_ : bool
     n_features_in_ : int
 
@@ -223,8 +226,8 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
-            Rows of Dask collections go once to the worker of their cells, which are
-            fitted there. The answer is the same as in memory.
+            Rows of a Dask collection are sent once to the worker that fits their cell.
+            The result is the same as for arrays in memory.
         y : array-like of shape (N,) or (N, T), or a Dask collection
         sample_weight : array-like of shape (N,), optional, or a Dask collection
 
@@ -238,12 +241,12 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
 
 
 class CellKernelClassifier(LocalClassifierMixin, CellKernel):
-    """Kernel machines in cells for classes, by targets +-1.
+    """Kernel machines in cells for classification, fitted to targets +-1.
 
         s_k(x) = f_k(x),    p(k | x) ~ exp(b s_k(x))
 
-    The machines are trained as in `CellKernelRegressor`: one target for two classes, for more
-    one against the rest, all of which share the factorisations.
+    The machines are trained as in `CellKernelRegressor`, on one target for two classes
+    and one-vs-rest for more. All targets share the factorisations.
 
     Parameters
     ----------
@@ -255,7 +258,7 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
     ----------
     classes_ : array of shape (K,)
     slope_ : float
-        b, fitted on leave-one-out values.
+        b, fitted on leave-one-out scores.
     cells_, subsets_, kernel_, alpha_, coupling_, trend_, metric_, loo_error_, \
     coupling_points_, n_iter_, converged_, n_features_in_ :
         As for `CellKernelRegressor`; the error is the squared error of targets +-1.

@@ -31,15 +31,15 @@ def _member_score_axes(model: CoupledKernelClassifier) -> tuple[int, ...]:
 class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     """Hamers' coupled ensemble for classes: coupled kernel submodels that vote.
 
-    It reproduces the paper; to predict, take `CellKernelClassifier`, which chooses its
-    settings.
+    It reproduces the paper. For predictions use `CellKernelClassifier`, which chooses
+    its settings from the data.
 
         hard:  s_k(x) = sum_j w_j [k = argmax_l f_jl(x)]
         soft:  s_k(x) = sum_j w_j f_jk(x)
 
-    The submodels are trained as in `CoupledKernelRegressor`, on targets +-1: one target
-    for two classes, f_j0 = -f_j1; for more, one against the rest, all of which share
-    the factorisation.
+    The submodels are trained as in `CoupledKernelRegressor` on targets +-1: one target
+    for two classes (f_j0 = -f_j1), one-vs-rest for more. All targets share the
+    factorisation.
 
     Parameters
     ----------
@@ -47,24 +47,24 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     overlap, solver, allow_indefinite, tol, max_iter, weigh_on, random_state :
         As for `CoupledKernelRegressor`.
     combiner : combiner or str, default=None
-        The second layer. None is `SimplexWeights()`. It is fitted on one-hot votes, or
-        for soft voting on (1 + f) / 2.
+        Combiner that weighs the members; None means `SimplexWeights()`. It is fitted on
+        one-hot votes, or on (1 + f) / 2 with voting="soft".
     voting : {"hard", "soft"}, default="hard"
-        Add up votes, or values.
+        Whether to sum votes ("hard") or scores ("soft").
 
     Attributes
     ----------
     classes_ : array of shape (K,)
     slope_ : float
-        Of p(k | x) ~ exp(slope s_k), fitted on the rows that weighed the members, each
-        row without the member that was trained on it.
+        Slope of p(k | x) ~ exp(slope s_k), fitted on the rows used to weigh the
+        members. For each row, the member that was trained on it is left out.
     subsets_, members_, weights_, support_members_, coupling_points_, n_iter_, \
     converged_, n_features_in_ :
-        As for `CoupledKernelRegressor`; members predict the values f_jk.
+        As for `CoupledKernelRegressor`; members predict the scores f_jk.
 
     See Also
     --------
-    CellKernelClassifier : The kernel machine to predict with.
+    CellKernelClassifier : Recommended for predictions.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
 
     @lazy_rows(tail=_member_score_axes)
     def member_decision_function(self, X: Any) -> FloatArray:
-        """Return the values of every member, f_j for two classes, else f_jk.
+        """Return the scores of every member: f_j for two classes, f_jk for more.
 
-        For hard voting `member_predictions` returns the votes that follow from them.
+        With voting="hard", `member_predictions` returns the votes computed from them.
 
         Parameters
         ----------

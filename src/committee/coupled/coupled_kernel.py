@@ -115,7 +115,7 @@ class CoupledKernel(MemberMachine):
 
     @property
     def support_members_(self) -> IntArray:
-        """Members with a nonzero weight; only these cost anything to predict."""
+        """Indices of the members with a nonzero weight."""
         check_is_fitted(self, "weights_")
         return np.flatnonzero(self.weights_)
 
@@ -300,9 +300,9 @@ def unseen_rows(rows: IntArray, subsets: Sequence[IntArray]) -> BoolArray:
 class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
     """Hamers' coupled ensemble: kernel submodels on disjoint subsets, trained jointly.
 
-    It reproduces the paper, and chooses no setting by itself. To predict, take
-    `CellKernelRegressor`: it chooses kernel, width and ridge, and has less error in less
-    time.
+    It reproduces the paper and does not tune its settings. For predictions use
+    `CellKernelRegressor`: it chooses kernel, width and regularisation, and has a
+    smaller error in less time.
 
         min  1/2 sum_j sum_{n in D_j} s_n (f_j(x_n) - y_n)^2 + alpha/2 sum_j ||a_j||^2
              + nu/2 sum_{j ~ k} ||f_j(X_c) - f_k(X_c)||^2
@@ -318,49 +318,52 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
     Parameters
     ----------
     n_members : int, default=8
-        q. One is the individual regularisation network, without coupling.
+        Number q of submodels. One means a single regularisation network without
+        coupling.
     kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
     default="rbf"
-        A callable gets two arrays of points and returns their Gram block. It may be
-        indefinite.
+        A callable takes two arrays of points and returns their kernel matrix, which may
+        be indefinite.
     gamma : float, default=None
-        Of the kernel: exp(-gamma ||x - z||^2). None takes one over the median of the
+        Kernel coefficient in exp(-gamma ||x - z||^2). None means 1 / the median of the
         squared distances.
     alpha : float, default=1.0
-        The ridge on the coefficients.
+        Regularisation strength: factor of the squared coefficients.
     coupling : float, default=1.0
-        nu. Zero is the uncoupled ensemble. Negative values make submodels disagree.
-        Where the problem is no longer convex, the error states the limit.
+        Coupling strength nu. Zero leaves the submodels uncoupled; negative values make
+        them disagree. If the problem is no longer convex, `fit` raises an error that
+        states the limit.
     coupling_set : {"train", "centres", "box"}, default="train"
-        Draw X_c from the training rows, take the centres of so many clusters of them
-        (k-means), or draw uniformly from the box that they fill. `X_coupling` at fit
-        takes its place.
+        How to choose X_c: random training rows, k-means centres of the training rows,
+        or uniform points in their bounding box. `X_coupling`, passed to `fit`,
+        overrides it.
     n_coupling : float or int, default=0.1
-        The number of coupling points, or a fraction of the training rows.
+        Number of coupling points, or a fraction of the number of training rows.
     topology : {"ring", "chain"}, default="ring"
-        A chain lacks the coupling of the last submodel with the first.
+        In a ring the last submodel is coupled with the first, in a chain it is not.
     overlap : bool, default=True
-        False builds each submodel on its own subset alone, S_j = D_j (eq. 4).
+        If False, each submodel uses only its own subset, S_j = D_j (eq. 4).
     solver : {"direct", "cg"}, default="direct"
-        Block Cholesky, or conjugate gradients with a third of its memory.
+        Block Cholesky, or conjugate gradients, which need a third of the memory.
     allow_indefinite : bool, default=False
-        Solve the equations also beyond the limit of a negative coupling, by block LU.
-        The solution is then a stationary point, not a minimum, and a warning states the
-        limit. Only with `solver="direct"`.
+        Whether to solve the equations beyond the limit of a negative coupling, by block
+        LU. The solution is then a stationary point, not a minimum, and a warning states
+        the limit. Only with `solver="direct"`.
     tol : float, default=1e-10
-        Relative residual at which conjugate gradients stop.
+        Relative residual at which the conjugate gradient iterations stop.
     max_iter : int, default=10000
-        Of conjugate gradients.
+        Maximum number of conjugate gradient iterations.
     combiner : combiner or str, default=None
-        The second layer. None is `SimplexWeights()`. Several targets share one weight
-        for each member.
+        Combiner that weighs the members; None means `SimplexWeights()`. With several
+        targets, each member has one weight for all of them.
     weigh_on : {"train", "held-out"}, default="train"
-        Weigh the members on training rows, max(1000, 2 q) of them at the most, or each
-        member on the rows among them that are outside its subset. A member is trained
-        on one row in q, so its errors on training rows are only a little too small; the
-        guide compares the two.
+        Rows to weigh the members on: at most max(1000, 2 q) training rows, or, for each
+        member, those among them that are outside its subset. A member is trained on one
+        row in q, so its errors on training rows are only slightly too small. The guide
+        compares the two.
     random_state : int, RandomState or None
-        Decides the subsets and everything else that is drawn.
+        Controls the subsets and all other random choices. Pass an int for reproducible
+        results.
 
     Attributes
     ----------
@@ -370,25 +373,27 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         Each with `rows` (S_j), `coef` (a_j) and `predict(X)`, shaped like y.
     weights_ : array of shape (M,)
     support_members_ : array
-        Members with a nonzero weight; the others cost nothing to predict.
+        Indices of the members with a nonzero weight. Only these are evaluated in
+        `predict`.
     coupling_points_ : array of shape (n_c, n_features)
         X_c.
     dual_coef_ : array of shape (n_support, T)
-        The ensemble as one expansion over the training rows `dual_rows_`.
+        Coefficients of the ensemble as one expansion over the training rows
+        `dual_rows_`.
     dual_rows_ : array of row numbers
     kernel_ : Kernel
-        With the gamma that was used.
+        The kernel, with the value of gamma used.
     combiner_ : combiner or None
         The fitted combiner.
     n_iter_ : int
-        Iterations of conjugate gradients, 1 for the direct solver.
+        Number of conjugate gradient iterations; 1 for the direct solver.
     converged_ : bool
     n_features_in_ : int
 
     See Also
     --------
-    CellKernelRegressor : The kernel machine to predict with: cells, chosen settings,
-        intervals, many rows, Dask collections.
+    CellKernelRegressor : Recommended for predictions: it chooses its settings, predicts
+    intervals, and takes many rows and Dask collections.
 
     References
     ----------
@@ -427,14 +432,14 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         y : array-like of shape (N,) or (N, T)
         sample_weight : array-like of shape (N,), optional
         X_coupling : array-like of shape (n_c, n_features), optional
-            Points on which the submodels shall agree. The inputs to be predicted
-            make the fit transductive. A Dask collection is computed. In a pipeline
-            request it with `set_fit_request(X_coupling=True)` and transform it with the
-            pipeline's `transform_input=["X_coupling"]`.
+            Points on which the submodels are coupled. Pass the rows to be predicted for
+            a transductive fit. A Dask collection is computed. In a pipeline request it
+            with `set_fit_request(X_coupling=True)` and transform it with the pipeline's
+            `transform_input=["X_coupling"]`.
         subsets : sequence of n_members lists of row numbers, optional
-            D_j, in the order of the ring or chain, instead of random ones. They are
-            disjoint, and rows in none are not used. They are numbers of rows of this X:
-            a search by cross-validation cannot use them for its folds.
+            Disjoint subsets D_j, in the order of the ring or chain, instead of random
+            ones. Rows in none of them are not used. They refer to this X, so they
+            cannot be used in cross-validation.
 
         Returns
         -------

@@ -117,12 +117,12 @@ class MemberMachine(KernelMachine):
         X : array-like of shape (N, n_features), or a Dask array or frame
             For a Dask collection the result is a lazy Dask array.
         n_jobs : int, optional
-            Not used: BLAS runs the threads.
+            Ignored: BLAS uses its own threads.
 
         Returns
         -------
         F : array of shape (N, M), (N, M, T) or (N, M, K)
-            Classifiers of coupled members: one-hot votes; others: (1 + f) / 2.
+            For classifiers one-hot votes of coupled members, otherwise (1 + f) / 2.
         """
         X = self._check_X(X)
         width = self._n_members * self._n_targets
@@ -178,7 +178,7 @@ class KernelClassifierMixin(ClassTargets):
 
     @lazy_rows(tail=score_axes)
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores s_k; of two classes one value, positive for the second.
+        """Return the scores s_k; one value for two classes, positive for the second.
 
         Parameters
         ----------

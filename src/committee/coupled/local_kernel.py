@@ -63,7 +63,7 @@ class LocalKernel(MemberMachine):
 
     @property
     def metric_(self) -> FloatArray | None:
-        """The learned metric, (d, d), largest entry about one; None without one."""
+        """The learned metric, (d, d), with largest entry about one; None if not learned."""
         return None if self._turn is None else self._turn @ self._turn.T
 
     def _values(self, X: Any) -> FloatArray:
@@ -86,15 +86,15 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
     _held_out_rows: HeldOutResiduals
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return f, and its standard deviation on request.
+        """Return f(x), and its standard deviation with `return_std`.
 
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
             For a Dask collection the result is a lazy Dask array.
         return_std : bool, default=False
-            Return also the standard deviation of f at each row. The variance of a
-            target is larger by `noise_`. Members are factorised again.
+            Whether to also return the standard deviation of f at each row. The variance
+            of a target is larger by `noise_`. This factorises the members again.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
 
     @property
     def noise_(self) -> Any:
-        """The variance of a target around f, or an array of one for each target."""
+        """Noise variance around f, a number or an array of shape (T,)."""
         noise = self._variance.noise
         return noise if self._target_shape else float(noise[0])
 
@@ -124,14 +124,15 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
     ) -> FloatArray:
         """Return an interval for the target of each row.
 
-        It comes from leave-one-out residuals R of the training rows, with S the standard
-        deviation of a target given all others; no further data are needed.
+        It is computed from leave-one-out residuals R of the training rows, so no
+        further data are needed. S is the standard deviation of a target given all
+        others.
 
         Parameters
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
         coverage : float, default=0.9
-            The share of targets to lie within, above 0 and below 1.
+            Fraction of targets to cover, above 0 and below 1.
         method : {"scaled", "constant"}, default="scaled"
             "scaled": wider where the standard deviation is larger, by a quantile of
             R / (S + mean S). "constant": f(x) -+ a quantile of R, as fast as `predict`.

@@ -113,17 +113,17 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
         [ 0   1'          ] [ b ]   [ 0 ]
         [ 1   K + alpha I ] [ a ] = [ y ],     f(x) = a'k(X, x) + b
 
-    The whole Gram matrix in one piece: the individual model that coupled ensembles
-    are measured by.
+    It factorises the whole kernel matrix. Coupled ensembles are compared with this
+    single model.
 
     Parameters
     ----------
     kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
     default="rbf"
     gamma : float, default=None
-        Of the kernel. None takes the median heuristic.
+        Kernel coefficient. None means 1 / the median of the squared distances.
     alpha : float, default=1.0
-        The ridge, 1 / gamma of the paper; divided by the sample weights.
+        Regularisation strength, 1 / gamma in the paper; divided by the sample weights.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
         [ 0   1'          ] [ b ]   [ 0 ]
         [ 1   K + alpha I ] [ a ] = [ y ],     y = +-1,   sign(a'k(X, x) + b)
 
-    More than two classes are taken one against the rest; all share one factor.
+    More than two classes are fitted one-vs-rest; all share one factorisation.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
     ----------
     classes_ : array of shape (K,)
     slope_ : float
-        Of p(k | x) ~ exp(slope s_k), fitted on leave-one-out scores.
+        Slope of p(k | x) ~ exp(slope s_k), fitted on leave-one-out scores.
     dual_coef_ : array of shape (N, 1) or (N, K)
     intercept_ : array of shape (1,) or (K,)
     kernel_ : Kernel

@@ -115,15 +115,16 @@ def pairwise_kappa(
 
         kappa_ij = (A_ij - P_ij) / (1 - P_ij),   P_ij = sum_k p_ik p_jk
 
-    with A_ij the fraction of rows on which i and j vote alike and p_ik the
-    fraction of rows on which i votes for class k. Two members that vote for one
-    and the same class throughout have kappa 1.
+    A_ij is the fraction of rows on which i and j vote for the same class, and p_ik the
+    fraction of rows on which i votes for class k. Two members that always vote for the
+    same single class have kappa 1.
 
     Parameters
     ----------
     F : array of shape (N, M, K)
     held_out : bool array of shape (N, M), optional
-        Members vote there only; a pair counts on the rows on which both do.
+        True where the member votes. Each pair is compared on the rows on which both
+        vote.
     sample_weight : array of shape (N,), optional
 
     Returns
@@ -145,13 +146,12 @@ def pairwise_kappa(
 
 
 def q_statistic(F: Any, y: Any) -> FloatArray:
-    """Return Yule's Q of every pair of members' correctness.
+    """Return Yule's Q for every pair: whether members are right on the same rows.
 
         Q_ij = (N11 N00 - N01 N10) / (N11 N00 + N01 N10)
 
-    N11 counts the rows on which both are right, N00 both wrong. Where the
-    denominator is zero nothing is known about the dependence and Q is 0; on the
-    diagonal it is 1.
+    N11 counts the rows on which both are right, N00 both wrong. Q is 0 if the
+    denominator is zero, and 1 on the diagonal.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def double_fault(F: Any, y: Any) -> FloatArray:
 
         DF_ij = N00 / N
 
-    The diagonal holds each member's own error.
+    The diagonal contains the error of each member.
 
     Parameters
     ----------

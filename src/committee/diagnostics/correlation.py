@@ -31,11 +31,11 @@ def error_correlation(
 
         E = F - y 1',    C = E'E / N
 
-    For classification E_n is the difference between the probability vector and
-    the one-hot target, and products are summed over classes. With `held_out`,
-    C_ij is the mean over the rows that neither i nor j was trained on, and C is
-    shrunk towards exchangeable members by as much as its sampling error calls
-    for (see `committee.diagnostics.shrinkage`).
+    For classification E_n is the difference between the probability vector and the
+    one-hot target, and products are summed over classes. With `held_out`, C_ij is the
+    mean over the rows that neither i nor j was trained on, and C is shrunk towards
+    exchangeable members, by an amount that depends on its sampling error (see
+    `committee.diagnostics.shrinkage`).
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def error_correlation(
         Targets, or class codes 0..K-1.
     held_out : bool array of shape (N, M), optional
     sample_weight : array of shape (N,), optional
-        Row weights; C is the weighted mean.
+        Sample weights; C is the weighted mean.
 
     Returns
     -------

@@ -135,21 +135,21 @@ def calibration_error(
 def expected_calibration_error(
     y: Any, p: Any, *, n_bins: int = 10, sample_weight: Any = None
 ) -> float:
-    """Return by how much probabilities and shares that came true differ, in the mean.
+    """Return the mean difference of predicted probabilities and observed shares.
 
         ECE = sum_b N_b / N |share right in b - mean probability in b|
 
-    in bins b of equal counts. Probabilities that are true have an ECE above zero too,
-    about sqrt(n_bins / N): compare it with its spread in the report, and models by
-    their log-loss.
+    The bins b have equal counts. Even perfectly calibrated probabilities have an ECE of
+    about sqrt(n_bins / N): compare it with its standard error in the report, and
+    compare models by log-loss.
 
     Parameters
     ----------
     y : array-like of shape (N,)
         Class codes 0..K-1.
     p : array-like of shape (N, K) or (N,)
-        Probabilities of the classes, or of class 1. For two classes the probability
-        of class 1 is used, for more the one of the most likely class.
+        Probabilities of the classes, or of class 1. For two classes the probability of
+        class 1 is used, for more classes the probability of the most likely class.
     n_bins : int, default=10
     sample_weight : array-like of shape (N,), optional
 

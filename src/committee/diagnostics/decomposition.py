@@ -46,7 +46,7 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
 
         (f_ens - y)^2 = sum_m w_m (f_m - y)^2 - sum_m w_m (f_m - f_ens)^2
 
-    An identity for every w that sums to one. For classification the squared
+    The identity holds for all weights that sum to one. For classification the squared
     error compares the probability vectors with the one-hot targets.
 
     Parameters
@@ -57,7 +57,8 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     w : array of shape (M,) or (N, M), optional
         Weights that sum to one, for all rows or for each row. Default: equal weights.
     by_row : bool, default=False
-        The three terms for each x, as arrays of shape (N,), instead of their means.
+        Whether to return the three terms for each row, as arrays of shape (N,), instead
+        of their means.
 
     Returns
     -------

@@ -28,7 +28,7 @@ _COLOURS = (BLUE, ORANGE, GREEN, VERMILION, "#cc79a7", "#56b4e9", "#f0e442", BLA
 
 
 class GateDisplay(Display):
-    """Rows on two columns, coloured by the member with the largest weight.
+    """Scatter plot of two columns, coloured by the member with the largest weight.
 
     The smaller this weight, the fainter the point. The eight members with the largest
     shares have colours of their own.

@@ -26,7 +26,7 @@ MOST_NAMED = 15
 
 
 class KappaErrorDisplay(Display):
-    """Every pair of members as a point, and the lower left hull of the points.
+    """Kappa-error diagram: a point for every pair of members, and the lower left hull.
 
         x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
 

@@ -49,7 +49,7 @@ _BLOCK = 2**22
 
 
 class PruningPathDisplay(Display):
-    """Size of a committee against its error, its evidence and its test error.
+    """Error, evidence and test error of committees against their size.
 
     The test error is the same measure on other rows. If several committees of a path
     have the same size, the line goes through the one with the least error, and the others

@@ -39,21 +39,21 @@ def to_c(
 
     - `float model_predict(const float *x)` for regression;
     - for classes `int model_predict(x)`, the number of the class,
-      `const char *model_label(int k)`, and `void model_predict_proba(x, float *p)`, which
-      has the calibration and the offsets of the committee.
+      `const char *model_label(int k)`, and `void model_predict_proba(x, float *p)`,
+      which includes the calibration and the offsets of the committee.
 
     Parameters
     ----------
     committee : CommitteeClassifier or CommitteeRegressor
-        Of trees on the columns of X, as for `save(compact=True)`; forests, boosters and
-        loaded compact files are taken, too.
+        A committee of trees on the columns of X, as for `save(compact=True)`. Forests,
+        boosters and loaded compact files are accepted too.
     path : path, optional
-        File for the header. It is replaced as a whole or not at all.
+        File to write. An existing file is replaced only when the header is complete.
     dtype : {"float32", "int16"}, default="float32"
-        "float32" takes the branches of the committee for all x in single precision.
-        "int16" needs no floating point before the last sum: x, thresholds and leaves are
-        whole numbers of 16 bits, and `model_quantize` makes such x. Rows within a step of
-        a threshold may take the other branch.
+        "float32" takes the same branches as the committee for all x in single
+        precision. "int16" stores x, thresholds and leaves as 16-bit integers and needs
+        floating point only for the last sum; `model_quantize` converts x. Rows within
+        one quantisation step of a threshold may take the other branch.
 
     Returns
     -------

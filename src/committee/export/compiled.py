@@ -106,15 +106,16 @@ def compiled(committee: Any, runtime: str = "onnx") -> Compiled:
     Parameters
     ----------
     committee : committee
-        That `to_onnx` writes, on the columns of X; for "c" one that `to_c` writes.
+        A committee on the columns of X that `to_onnx` can export; for runtime="c", one
+        that `to_c` can export.
     runtime : {"onnx", "c"}, default="onnx"
-        onnxruntime, or a C compiler, `cc` or `gcc`, which compiles the header of `to_c`
-        now.
+        onnxruntime, or a C compiler (`cc` or `gcc`) that compiles the header from
+        `to_c`.
 
     Returns
     -------
     model : Compiled
-        With `predict` and `predict_proba`. It holds compiled code, and cannot be pickled.
+        Object with `predict` and `predict_proba`. It cannot be pickled.
 
     Raises
     ------

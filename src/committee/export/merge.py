@@ -40,28 +40,28 @@ def merge(models: Sequence[Any], weights: Any = None) -> Any:
 
         raw(x) = sum_b w_b raw_b(x)
 
-    For the fold models of a cross-validation, for example: the result has all trees, and
-    its own library saves, loads and explains it.
+    Use it, for example, on the fold models of a cross-validation. The result contains
+    all trees and is an ordinary model of its library.
 
     Parameters
     ----------
     models : list of fitted models
         Boosters of one library with the same link, columns and classes
         (`GradientBoosting*`, `HistGradientBoosting*`, LightGBM, XGBoost, CatBoost), or
-        `RandomForest*` or `ExtraTrees*`, whose scores are numbers or probabilities. Of a
-        model that stopped early, the rounds up to the best one.
+        `RandomForest*` or `ExtraTrees*`, whose scores are numbers or probabilities. If
+        a model stopped early, only the rounds up to the best one are used.
     weights : array of shape (n_models,), default=None
-        None is the mean. Weights of classification forests are shares.
+        None means the mean. For classification forests they must not be negative.
 
     Returns
     -------
     model : fitted model
-        Of the class of the first one.
+        A model of the same class as the first one.
 
     Raises
     ------
     ValueError
-        If the models are of different kinds, or no model of their library is their sum.
+        If the models are of different kinds, or their library cannot represent the sum.
 
     Examples
     --------
@@ -90,19 +90,19 @@ def to_native(committee: Any) -> Any:
         numbers:  raw(x) = b + sum_m w_m raw_m(x)
         classes:  raw(x) = sum_m c w_m raw_m(x) + c b + a,   of p = softmax_k( c s_k + a_k )
 
-    For classes, s are the weighted log-probabilities of a log pool, and c and a its scale
-    and calibration. Such a pool counts probabilities below its floor as the floor, which
-    no booster can. Where a member can fall below it, by the bounds of its leaves, a
-    warning says by how much log-odds may differ. Rows whose members all stay above the
-    floor have the probabilities of the committee.
+    For classes, s are the weighted log-probabilities of a log pool, and c and a its
+    scale and calibration. A log pool clips probabilities at its floor, which a booster
+    cannot do. If the leaf values of a member allow a probability below the floor, a
+    warning states by how much log-odds may differ. Rows on which all members stay above
+    the floor have the probabilities of the committee.
 
     Parameters
     ----------
     committee : CommitteeRegressor or CommitteeClassifier
-        Whose kept members are models that `merge` takes, or the rounds of one booster. A
-        classifier must weigh logarithms, as by `LogPool`, and its calibration must have
-        one slope. Members of a `Pool` were trained on class codes, which the model
-        predicts.
+        Its members must be models that `merge` accepts, or rounds of one booster. A
+        classifier must weigh log-probabilities, as `LogPool` does, and its calibration
+        must have a single slope. Members of a `Pool` were trained on class codes, which
+        the model predicts.
 
     Returns
     -------
@@ -111,7 +111,8 @@ def to_native(committee: Any) -> Any:
     Raises
     ------
     ValueError
-        If members are of different kinds, or their weights are not those of raw scores.
+        If members are of different kinds, or if their weights do not apply to raw
+        scores.
 
     Examples
     --------

@@ -62,8 +62,8 @@ def to_sklearn(committee: Any, *, calibration: str | None = "keep") -> Any:
           XGBoost or CatBoost.
         - Other members: `VotingClassifier`, `VotingRegressor` or `StackingRegressor`. If
           the members are classifiers without probabilities, so is the model.
-        - Log-probabilities of members, as of `LogPool`: `StackingClassifier`, whose second
-          layer takes logarithms and is a `LogisticRegression` with the weights.
+        - Log-probabilities of members, as in `LogPool`: `StackingClassifier`, whose
+          second layer takes logarithms and is a `LogisticRegression` with the weights.
         - Members behind a transformer: a `Pipeline` that ends in one of these.
 
         The model of a committee with a calibration, such as those of `prune` and

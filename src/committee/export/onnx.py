@@ -50,8 +50,8 @@ def to_onnx(
         onnx(x) = sum_m w_m f_m(x),   x in single precision
 
     With a `SoftmaxGate`, and for mixtures whose gates are multinomial regressions, the
-    weights are g_m(x), and the gate is in the graph. The graph also has the calibration
-    of a classifier, and the logarithms and offsets of `LogPool`.
+    weights are g_m(x), and the gate is in the graph. The graph also contains the
+    calibration of a classifier, and the logarithms and offsets of `LogPool`.
 
     The input is "X", of shape (N, n_features) and in single precision, or with `X` one
     input for each column. The outputs are "label" (N,) and "probabilities" (N, K), or
@@ -66,10 +66,10 @@ def to_onnx(
     Parameters
     ----------
     committee : CommitteeClassifier or CommitteeRegressor, mixture, or single network
-        Fitted. `to_sklearn` must have a native model of it, or it must be a logarithmic
-        pool or have a gate that is linear in x.
+        Fitted. `to_sklearn` must be able to export it, or it must be a logarithmic pool
+        or have a gate that is linear in x.
     path : path, optional
-        File for the model. It is replaced as a whole or not at all.
+        File to write. An existing file is replaced only when the model is complete.
     X : frame, optional
         Some rows, for a committee that begins with a pipeline: every column becomes an
         input with its name and type. Needed if the pipeline encodes text or picks columns

@@ -39,8 +39,9 @@ class CommitteeEnsembler:
     ----------
     problem_type : {"binary", "multiclass", "regression"}
     metric : object, default=None
-        A combiner has its own objective. The metric only tells whether predictions are
-        probabilities of the true class: then it has the attribute `post_problem_type`.
+        Not optimised: a combiner has its own objective. It is only used to detect
+        predictions that are probabilities of the true class, by its attribute
+        `post_problem_type`.
     combiner : combiner or str, default="auto"
         For example "ep" or `GreedyPruner(scoring="neg_log_loss")`. "auto" and None are
         `LogPool()` for classes and `RidgeWeights()` for regression.

@@ -165,7 +165,7 @@ class Generator(ABC, BaseEstimator):
         return False
 
     def default_member(self, tree: Any) -> Member:
-        """Return the member of a committee without an estimator: a tree."""
+        """Return the default estimator: a decision tree."""
         return tree(max_depth=self.default_depth)
 
     @abstractmethod

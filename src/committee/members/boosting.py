@@ -70,8 +70,8 @@ class AdaBoost(BatchedGenerator):
     on_perfect : {"stop", "restart"}, default="stop"
         Whether to end, or to restart, after a member without errors.
     max_samples : int or float, default=None
-        Train each member on so many rows, or such a share of them, drawn with
-        replacement in proportion to P: boosting of learners that take long on all rows,
+        Number of rows to train each member on, or a fraction of the rows, drawn with
+        replacement in proportion to P. Use it for learners that are slow on all rows,
         such as support vector machines. eps_t is computed on all rows. None trains on
         all rows, with P as their weights.
 
@@ -364,8 +364,9 @@ class LPBoost(Generator):
     n_members : int, default=100
         Maximum number of members.
     nu : float, default=0.2
-        Share of the rows, those with the smallest margins, that determine the weights,
-        in (0, 1]. Take a larger share than that of rows that are always wrong.
+        Fraction of the rows, those with the smallest margins, that determine the
+        weights, in (0, 1]. Choose it larger than the fraction of rows that are always
+        wrong.
 
     References
     ----------

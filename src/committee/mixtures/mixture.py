@@ -354,12 +354,13 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
 
         p(y | x) = sum_m g_m(x) N(y | f_m(x), noise_m),    f(x) = sum_m g_m(x) f_m(x)
 
-    With assignment="soft" every row belongs to each expert in part, and experts and gate
-    are fitted by EM (Jacobs, Jordan, Nowlan and Hinton 1991). With assignment="hard" the
-    experts have disjoint parts of the rows, drawn at random at first. In each round the
-    experts are trained on their parts, the gate is fitted on all rows, and every row goes
-    to the expert of largest weight there that has room (Collobert, Bengio and Bengio
-    2002). A kernel machine that takes N^3 operations then takes N^3 / M^2.
+    With assignment="soft" every row belongs to each expert in part, and experts and
+    gate are fitted by EM (Jacobs, Jordan, Nowlan and Hinton 1991). With
+    assignment="hard" the experts have disjoint parts of the rows, drawn at random at
+    first. In each round the experts are trained on their parts, the gate is fitted on
+    all rows, and every row is assigned to the expert with the largest gate weight that
+    has room (Collobert, Bengio and Bengio 2002). A kernel machine that takes N^3
+    operations then takes N^3 / M^2.
 
     Parameters
     ----------
@@ -376,12 +377,12 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
     assignment : {"soft", "hard"}, default="soft"
         Whether a row belongs to all experts in part, or to one.
     gate : classifier, default=None
-        Any classifier with `predict_proba`; it gets the columns of X scaled to mean zero
-        and variance one, and its classes are the numbers of the experts. EM fits it to
-        soft targets, by rows with `sample_weight`, and its likelihood may fall where
-        `fit` does not maximise one: give a forest or a tree a `validation_fraction`.
-        With assignment="hard" it learns which expert has the least error. None: a
-        multinomial regression.
+        Any classifier with `predict_proba`; it gets the columns of X scaled to mean
+        zero and variance one, and its classes are the numbers of the experts. EM fits
+        it to soft targets, through `sample_weight`. The likelihood may decrease if its
+        `fit` does not maximise a likelihood: set `validation_fraction` for a forest or
+        a tree. With assignment="hard" it learns which expert has the least error. None:
+        a multinomial regression.
     gate_penalty : float, default=None
         Penalty of the multinomial regression, on columns of variance one. EM subtracts
         gate_penalty |B|^2 / 2 from the log-likelihood, by default with 1.0. With
@@ -389,8 +390,8 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         of the error of equal weights, by default with the best of four penalties on folds of
         up to 5,000 rows in each round.
     n_restarts : int, default=None
-        Number of runs, each from the cells of another k-means (EM), or from other random
-        parts. The best run is kept. None: 3, or 1 with assignment="hard".
+        Number of runs, each started from another k-means clustering (EM) or from other
+        random parts. The best run is kept. None: 3, or 1 with assignment="hard".
     max_iter : int, default=None
         Maximum number of steps of EM, or of rounds, in each run. None: 200, or 5 with
         assignment="hard".
@@ -398,8 +399,8 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         A run ends when a step gains less log-likelihood per row, or when a round moves at
         most this share of the rows.
     validation_fraction : float, default=None
-        Share of the rows that EM holds out. EM then ends when their likelihood has not
-        risen for five steps, and the best step is kept. None: no rows.
+        Fraction of the rows that EM holds out. EM then ends when their likelihood has
+        not risen for five steps, and the best step is kept. None: no rows.
     uncertainty : bool, default=False
         Store held-out residuals of up to 5,000 rows, which `predict_interval` needs, and
         `held_out_error_`. This fits the mixture five more times, on folds; above 10,000
@@ -407,7 +408,8 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
     n_jobs : int, default=None
         Number of EM runs, or of experts of a round, that are trained in parallel.
     random_state : int, RandomState or None, default=None
-        Seed of the starts, the experts and the gate.
+        Controls the starts, the experts and the gate. Pass an int for reproducible
+        results.
     verbose : bool, default=False
         Whether to show a progress bar of the runs, or of each round.
 

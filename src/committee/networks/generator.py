@@ -120,7 +120,7 @@ class Networks(BatchedGenerator):
         return self.data != "all" or getattr(estimator, "patience", 1) is not None
 
     def default_member(self, tree: Any) -> Member:
-        """Return the default member: a network for classes or for numbers, as the tree."""
+        """Return the default estimator: a network of the same task as the default tree."""
         return NetworkClassifier() if is_classifier(tree()) else NetworkRegressor()
 
     def batches(

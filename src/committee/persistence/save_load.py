@@ -78,9 +78,10 @@ def save(
         sum of trees only, as flat arrays. It takes the same branches for all X in single
         precision. `load` returns a `TreeSum` with `predict` and `predict_proba`.
     tolerance : float, default=None
-        For a compact file: leaf values are rounded such that rounding moves predictions,
-        and so the error, by this many standard errors of the held-out error. 0 is exact.
-        None is 0.1 after `prune` and `refine`, and 0 where that error is not known.
+        For a compact file: leaf values are rounded so that predictions, and with them
+        the error, change by this many standard errors of the held-out error. 0 means no
+        rounding. None means 0.1 after `prune` and `refine`, and 0 if the held-out error
+        is not known.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def _with_whole_path(model: Any) -> Any:
 def load(
     path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()
 ) -> BaseEstimator:
-    """Read a model from a file of `save`, or of skops.
+    """Load a model from a file written by `save` or by skops.
 
     No code in the file is run. Raises ModelFileError for types outside this library,
     scikit-learn and NumPy that are not in `trusted`.
@@ -160,13 +161,13 @@ def load(
     ----------
     path : path
     trusted : list of str or type, default=()
-        Further types that the file may hold. Check each one: skops calls these types
-        with the contents of the file.
+        Additional types that the file may contain. Check each one: skops calls these
+        types with the contents of the file.
 
     Returns
     -------
     model : estimator
-        It predicts the same as the saved model. Of a compact file a `TreeSum`.
+        The saved model, or a `TreeSum` for a compact file.
 
     Examples
     --------

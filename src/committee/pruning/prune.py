@@ -46,24 +46,24 @@ def prune(
         dict. Members keep their names: see `member_names_`.
     X : array-like, sparse matrix or frame of shape (N, n_features)
         Rows that the ensemble was not trained on, or its training rows with `oob`.
-        Weights learned on rows that the members have memorised are of little use. All
-        rows of a Dask collection are weighed, chunk by chunk; the summary and held-out
+        Weights learned on the training rows of the members are of little use. All rows
+        of a Dask collection are weighed, chunk by chunk; the summary and held-out
         errors use about 10,000 of them.
     y : array-like of shape (N,)
-        Labels known to the ensemble, or numbers.
+        Class labels that the ensemble was trained on, or regression targets.
     combiner : combiner or str, default=None
-        How members are chosen and weighed; None is `EPPruner()`. A name such as "greedy"
-        stands for the combiner with its default settings.
+        How members are chosen and weighed; None means `EPPruner()`. A name such as
+        "greedy" means the combiner with its default settings.
     oob : bool or "auto", default="auto"
-        True: X and y are the training rows in their order, and each member votes only on
-        rows that it was not trained on (forests and bagging with bootstrap samples,
-        committees). False: X and y are fresh rows; this is not checked. "auto": training
-        rows that are recognised are used out of bag, with a warning. It raises ValueError
-        if every member was trained on every row, or if the rows are a part of the
-        training rows or in another order. Fewer than about 60 trees may not give
-        enough evidence of this. Trees recognise training rows by the counts in
-        their leaves, committees by a digest, and members that memorise rows by their
-        errors. Dask collections count as fresh rows.
+        True: X and y are the training rows in their order, and each member votes only
+        on rows that it was not trained on (forests and bagging with bootstrap samples,
+        committees). False: X and y are fresh rows; this is not checked. "auto":
+        training rows that are recognised are used out of bag, with a warning. It raises
+        ValueError if every member was trained on every row, or if the rows are a part
+        of the training rows or in another order. With fewer than about 60 trees, this
+        may not be detected. Trees recognise training rows by the counts in their
+        leaves, committees by a digest, and members that memorise rows by their errors.
+        Dask collections count as fresh rows.
     sample_weight : array-like of shape (N,), default=None
     scoring : str, default=None
         Error shown by `path_` and `summary()` and used by `path_.choose`. For classes
@@ -78,15 +78,17 @@ def prune(
         Return the committee of the path with at most this many members, as
         `path_.choose(max_members=...)` does.
     calibration : {"slope", "vector"} or None, default="slope"
-        Calibration of class probabilities on rows that did not choose the members:
-        p(k | x) ~ p_0(k | x)^t, where the combiner turns weighted sums into p_0. "slope"
-        has one t for all classes and changes no decision. "vector" has a slope and an
-        offset for each class, shrunk to that. None returns p_0. "slope" is fitted on
-        first use of `predict_proba`. See `committee.calibration`.
+        Calibration of class probabilities on rows that were not used to choose the
+        members: p(k | x) ~ p_0(k | x)^t, where the combiner turns weighted sums into
+        p_0. "slope" has one t for all classes and changes no decision. "vector" has a
+        slope and an offset for each class, shrunk towards the common slope. None
+        returns p_0. "slope" is fitted on first use of `predict_proba`. See
+        `committee.calibration`.
     n_jobs : int, default=None
         Number of members that predict in parallel, now and in the committee.
     random_state : int, RandomState instance or None, default=None
-        Seed of a combiner that is given by name, and of the made-up rows of `refine`.
+        Controls a combiner that is given by name, and the generated rows of `refine`.
+        Pass an int for reproducible results.
     verbose : bool, default=False
         Show a progress bar on standard error.
 
@@ -96,16 +98,16 @@ def prune(
         Fitted, with the kept members only. Beside the usual attributes it has
 
         - `support_`: the numbers of the kept members in the ensemble.
-        - `path_`: committees of other sizes, by its method `choose`. All members, F and up
-          to 1,000 rows of X stay in memory with it. A copy or a file keeps the sizes that
-          need no other members.
+        - `path_`: committees of other sizes; `path_.choose` returns one. It keeps all
+          members, F and up to 1,000 rows of X in memory. A copy or a file keeps only
+          the sizes that need no other members.
         - `summary()`: errors and costs before and after, measured on first use.
         - `transformer_`: the steps of a pipeline before its ensemble.
 
-        Class probabilities are calibrated. Of a booster the first rounds of least error
-        are returned, unless the choice of the combiner is clearly better: see
-        `docs/guide/prune.md`. Its probabilities are the softmax of its scores, with a
-        slope that is found on held-out rows whatever `calibration` is.
+        Class probabilities are calibrated. For a booster, the first rounds with the
+        smallest error are returned, unless the choice of the combiner is clearly
+        better: see `docs/guide/prune.md`. Its probabilities are the softmax of its
+        scores, with a slope that is fitted on held-out rows for any `calibration`.
 
     See Also
     --------

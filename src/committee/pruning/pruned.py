@@ -261,7 +261,7 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
     estimator : classifier
         Any ensemble that `prune` takes, unfitted. It is cloned.
     combiner : combiner or str, default=None
-        How members are chosen and weighed; None is `EPPruner()`.
+        How members are chosen and weighed; None means `EPPruner()`.
     weigh_on : "auto" or float, default="auto"
         Rows to prune on, as above; a float is the fraction to split off.
     scoring : str, default=None
@@ -276,8 +276,9 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
         Number of members that predict in parallel. Training uses `n_jobs` of the
         estimator.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split, of a combiner given by name, and of `refine`. If not None, it
-        also sets each `random_state` of the estimator that is None.
+        Controls the split, a combiner given by name, and `refine`. If not None, it also
+        sets each `random_state` of the estimator that is None. Pass an int for
+        reproducible results.
     verbose : bool, default=False
         Show a progress bar on standard error.
     calibration : {"slope", "vector"} or None, default="slope"

@@ -46,19 +46,20 @@ def refine(
         c = argmin sum_n |t_n - sum_m c_{m, leaf_m(x_n)}|^2
                  + mu sum_s |T(x_s) - sum_m c_{m, leaf_m(x_s)}|^2 + lambda |c - c0|^2
 
-    A few trees of a forest lack good values in their leaves rather than good splits.
-    Subtrees with few rows become leaves, subtrees whose class probabilities hardly differ
-    are merged, and the values of all leaves are fitted together.
+    A few trees of a forest have good splits but poor leaf values. Subtrees with few
+    rows become leaves, subtrees whose class probabilities hardly differ are merged, and
+    the values of all leaves are fitted together.
 
-    * Targets: t = y for numbers. For classes the whole ensemble T is a teacher. It labels
-      made-up rows, twelve for each row and at most 60,000 (a third of these while settings
-      are compared), and t is a mean of the label and of the out-of-bag output of T.
+    * Targets: t = y for numbers. For classes the whole ensemble T is a teacher. It
+      labels generated rows, twelve for each row and at most 60,000 (a third of these
+      while settings are compared), and t is a mean of the label and the out-of-bag
+      output of T.
     * Cut, lambda and the share of the labels are chosen by the error on held-out rows:
       trees, leaf values and teacher that predict a row were fitted without it.
 
-    Trees stay unrefined if refining makes more errors on held-out rows. The printed error
-    includes this choice and the choice of the size. Monotonic constraints of the trees
-    (`monotonic_cst`) are kept.
+    If refining increases the held-out error, the trees are returned unrefined. The
+    reported error accounts for this choice and for the choice of the size. Monotonic
+    constraints of the trees (`monotonic_cst`) are kept.
 
     Parameters
     ----------
@@ -70,15 +71,15 @@ def refine(
         Rows as for `prune`. Sparse rows are refined without a teacher.
     y : array-like of shape (N,)
     max_members : int, default=None
-        Number of trees to keep: those of largest weight. Among equal weights trees are
-        added one by one, each lowering the squared error of the mean most.
+        Number of trees to keep, the ones with the largest weights. Among equal weights
+        trees are added one by one, each lowering the squared error of the mean most.
     max_leaves : int, default=None
         Number of leaves of all kept trees together. Subtrees whose refined values differ
         least are cut first.
     max_bytes : float, default=None
         Size of the pickled committee. Committees of 5, 10, 20, 40 and 80 trees, up to
-        `max_members`, are cut to this size, and the one of least held-out error is
-        returned.
+        `max_members`, are cut to this size, and the one with the smallest held-out
+        error is returned.
     tolerance : float, default=None
         Return the smallest committee whose held-out error is at most 1 + tolerance times
         the error of the whole ensemble. Tries the same sizes, smallest first, and then
@@ -91,7 +92,7 @@ def refine(
     n_jobs : int, default=None
         Number of members that predict in parallel, now and in the committee.
     random_state : int, RandomState instance or None, default=None
-        Seed of the made-up rows.
+        Controls the generated rows. Pass an int for reproducible results.
 
     Returns
     -------

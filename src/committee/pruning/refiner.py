@@ -92,7 +92,7 @@ class Refiner:
     ----------
     data : PruningData
     random_state : int, RandomState or None
-        Seed of the made-up rows.
+        Controls the generated rows. Pass an int for reproducible results.
 
     Attributes
     ----------

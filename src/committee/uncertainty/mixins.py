@@ -79,15 +79,16 @@ class IntervalMixin(KeepsHeldOutRows):
         """Return an interval for the target of each row.
 
         It is computed from residuals R of held-out rows, so no further data are needed.
-        Committees made by `prune` have them, and those fitted with `uncertainty=True`.
+        Committees made by `prune` store these rows, and so do committees fitted with
+        `uncertainty=True`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
             For a Dask array or frame the result is a lazy Dask array.
         coverage : float, default=0.9
-            Share of targets inside their interval, above 0 and below 1. With n held-out
-            rows it can be at most n / (n + 1).
+            Fraction of targets to cover, above 0 and below 1. With n held-out rows it
+            can be at most n / (n + 1).
         method : {"scaled", "constant", "jackknife+"}, default="scaled"
             "scaled": wider where members differ. "constant": f(x) -+ a quantile of R, as
             fast as `predict`. "jackknife+": jackknife+ after bootstrap, for large
@@ -136,23 +137,23 @@ class SetMixin(KeepsHeldOutRows):
     ) -> BoolArray:
         """Return a set of likely classes for each row.
 
-        They are computed from probabilities of held-out rows, so no further data are
-        needed. Committees made by `prune` have them, and those fitted with
-        `uncertainty=True`.
+        Sets are computed from the probabilities of held-out rows, so no further data
+        are needed. Committees made by `prune` store these rows, and so do committees
+        fitted with `uncertainty=True`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (N, n_features)
             For a Dask array or frame the result is a lazy Dask array.
         coverage : float, default=0.9
-            Share of rows whose class is in their set, above 0 and below 1.
+            Fraction of rows whose set contains the true class, above 0 and below 1.
         method : {"lac", "aps"}, default="lac"
             "lac": least ambiguous sets, the smallest on average. "aps": adaptive sets,
             larger for ambiguous rows. `committee.uncertainty.sets` has the equations.
         by_class : bool, default=False
-            Whether the coverage holds for the rows of each class, also of a rare one,
-            rather than for all rows together. Sets are then larger. A class with fewer
-            than coverage / (1 - coverage) held-out rows is in every set.
+            Whether to reach the coverage within each class, including rare ones, rather
+            than over all rows. Sets are then larger. A class with fewer than coverage /
+            (1 - coverage) held-out rows is in every set.
 
         Returns
         -------

@@ -69,7 +69,7 @@ class HeldOutResiduals:
         folds : sequence of (rows, array of shape (M,) or (n, M))
             Weights that were fitted without these rows; of a gate, for each of them.
         support : array of shape (k,)
-            The members of the committee.
+            Indices of the kept members.
         sample_weight : array of shape (N,), default=None
             Rows of weight zero are left out; all others count once.
         """
