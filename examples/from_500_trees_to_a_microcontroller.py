@@ -26,7 +26,7 @@ from committee import compiled, load, prune, refine, save, to_c, to_onnx
 X, X_new, y, y_new = train_test_split(*load_digits(return_X_y=True), random_state=0)
 forest = RandomForestClassifier(500, random_state=0).fit(X, y)
 pruned = prune(forest, X, y, oob=True).path_.choose(max_members=20)
-small = refine(forest, X, y, max_members=20, oob=True, random_state=0)
+small = refine(forest, X, y, oob=True, max_members=20, max_leaves=1200, random_state=0)
 
 # %%
 # One committee in three files. The program in C has whole numbers of 16 bits.
