@@ -197,7 +197,7 @@ BAD_INPUT = {
     "prune another task": (
         ("prune", "classifier.skops", "prices.csv", *PRUNE, "member"),
         1,
-        "which the model does not know",
+        "which the model was not trained on",
     ),
     "oob on other rows": (
         ("prune", "classifier.skops", "narrower.csv", *PRUNE, "grade", "--oob"),

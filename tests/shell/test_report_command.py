@@ -72,5 +72,5 @@ def test_rows_that_look_like_those_of_the_training_are_named(folder, table):
 def test_labels_the_model_does_not_know_leave_no_page(folder, table):
     table.assign(grade="perhaps").to_csv("rows.csv", index=False)
     error = refused("report", MODEL, "rows.csv", "-o", "page.html")
-    assert "'perhaps', which the model does not know" in error
+    assert "'perhaps', which the model was not trained on" in error
     assert not (folder / "page.html").exists()

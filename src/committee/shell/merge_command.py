@@ -60,7 +60,7 @@ def _read(path: str) -> Any:
         return read(path)
     except ImportError as error:
         raise ShellError(
-            f"'{path}' needs {library}, which is not installed: pip install {error.name}."
+            f"'{path}' needs the package {error.name}, which is not installed."
         ) from error
     except Exception as error:
         reason = str(error).strip().splitlines()[-1]
