@@ -230,11 +230,25 @@ def test_no_rows_are_in_a_pickle(rng):
     forest = RandomForestRegressor(10, max_depth=2, random_state=0).fit(X, y)
     small = prune(forest, X, y, oob=True)
     small.summary()
-    data = pickle.dumps(small)
+    data = pickle.dumps(small) + pickle.dumps(small.path_)
     F = small.path_.assessment.data.votes.F
     for rows in (X, y, F, F.T):
         assert rows[:2].tobytes() in pickle.dumps(np.ascontiguousarray(rows))
         assert rows[:2].tobytes() not in data
+
+
+def test_a_path_that_is_copied_alone_has_numbers_only():
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(10, max_depth=2, random_state=0).fit(X, y)
+    path = prune(forest, X, y, oob=True).path_
+    for other in (pickle.loads(pickle.dumps(path)), copy.deepcopy(path)):
+        np.testing.assert_array_equal(other.error, path.error)
+        np.testing.assert_array_equal(other.size, path.size)
+        assert not other.available.any()
+        with pytest.raises(ValueError, match="it stores no committee"):
+            other.choose(max_members=2)
+        with pytest.raises(ValueError, match="copy or save the committee"):
+            other.choose(scoring="neg_mean_absolute_error")
 
 
 def test_the_measure_is_named():

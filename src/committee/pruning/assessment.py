@@ -458,6 +458,10 @@ class Assessment:
         """Return the path for a copy of a committee."""
         return KeptPath.of(self, committee, whole)
 
+    def __reduce__(self) -> Any:
+        """Return the numbers: a path that is pickled alone has no rows and members."""
+        return KeptPath, tuple(vars(KeptPath.alone(self)).values())
+
 
 def _is_own(combiner: Combiner, w: FloatArray) -> bool:
     """Return True if weights (M,) are on the members that the combiner chose."""

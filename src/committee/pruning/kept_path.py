@@ -65,7 +65,17 @@ class KeptPath:
 
     def bind(self, committee: Any) -> None:
         """Use the members of the committee that holds this path."""
-        self._owner = committee
+        self._bound = committee
+
+    @property
+    def _owner(self) -> Any:
+        """The committee that holds this path."""
+        if "_bound" not in self.__dict__:
+            raise ValueError(
+                "A path that was copied without its committee has numbers only: copy or "
+                "save the committee."
+            )
+        return self._bound
 
     @property
     def available(self) -> BoolArray:
@@ -174,7 +184,7 @@ class KeptPath:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without the committee."""
-        return {k: v for k, v in self.__dict__.items() if k != "_owner"}
+        return {k: v for k, v in self.__dict__.items() if k != "_bound"}
 
     @classmethod
     def of(cls, live: Any, committee: Any, whole: bool) -> KeptPath:
@@ -200,6 +210,18 @@ class KeptPath:
             calibrations[step] = getattr(made, "calibration_", None)
         extra = extra_members(W[stays], committee.support_)
         members = live.data.roster.members
+        return replace(
+            cls.alone(live),
+            scale=scale,
+            calibrations=calibrations,
+            numbers=extra,
+            members=[members[m] for m in extra],
+        )
+
+    @classmethod
+    def alone(cls, live: Any) -> KeptPath:
+        """Return the numbers of a path, without any committee."""
+        S = len(live.available)
         return cls(
             live.errors,
             live.measured("n_bytes"),
@@ -209,10 +231,9 @@ class KeptPath:
                 [live.better_than(j) for j in range(len(live.crossfit.by_size))]
             ),
             live.wins,
-            scale,
-            calibrations,
-            extra,
-            [members[m] for m in extra],
+            scale=np.full(S, np.nan),
+            calibrations=[None] * S,
+            numbers=np.empty(0, dtype=np.intp),
         )
 
 
