@@ -25,7 +25,7 @@ from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import safe_indexing
 from committee.calibration import Calibration, fit_calibration
 from committee.combiners import Combiner
-from committee.diagnostics.missing_votes import FilledVotes, uniform_numbers
+from committee.diagnostics.missing_votes import FilledVotes, open_share, uniform_numbers
 from committee.gates import Gate
 from committee.losses import Measure, decided, mean_and_se, paired_difference
 from committee.probabilities import as_probabilities, pooled_terms
@@ -143,18 +143,16 @@ class HeldOutPredictions:
             )
         return self.p
 
-    @cached_property
     def drawn(self) -> FloatArray:
-        """Calibrated probabilities (J, N, K) as if all members voted, J draws.
+        """Return calibrated probabilities (J, N, K) as if all members voted, J draws.
 
         `output` has the spread of the votes that are there. Missing votes are drawn for
         averages of probabilities; other committees have one draw, `probabilities`.
         """
         if not self._averages:
             return self.probabilities[None]
-        u = uniform_numbers(
-            int(np.clip(_DRAWN_ROWS // len(self.output), *_DRAWS)), len(self.output)
-        )
+        N = len(self.output)
+        u = uniform_numbers(int(np.clip(_DRAWN_ROWS // N, *_DRAWS)), N)
         p, filled = (
             np.empty((len(u), *self.output.shape)),
             self.votes.filled_probabilities,
@@ -183,13 +181,25 @@ class HeldOutPredictions:
 
     def row_losses(self, measure: Measure) -> FloatArray:
         """Return the losses of a measure by row, (N,); means over draws of the votes."""
+        # Losses are kept in the place of the draws, which are J K times as large.
+        known = self._known_losses
+        if measure.name not in known:
+            known[measure.name] = self._row_losses(measure)
+        return known[measure.name]
+
+    @cached_property
+    def _known_losses(self) -> dict[str, FloatArray]:
+        """Losses by the name of their measure."""
+        return {}
+
+    def _row_losses(self, measure: Measure) -> FloatArray:
         if measure.losses is None:
             return self._error_losses()
         y, s = self.votes.y, self.row_weights
         if self.votes.n_classes is None:
             return measure.losses(np.asarray(self.values), y, s)
         return np.asarray(
-            np.mean([measure.losses(p, y, s) for p in self.drawn], axis=0)
+            np.mean([measure.losses(p, y, s) for p in self.drawn()], axis=0)
         )
 
     def _error_losses(self) -> FloatArray:
@@ -202,7 +212,7 @@ class HeldOutPredictions:
         few = self._varies_more
         if not vector and not few.any():
             return self.losses
-        wrong = np.mean(self.drawn.argmax(axis=2) != self.votes.y, axis=0)
+        wrong = np.mean(self.drawn().argmax(axis=2) != self.votes.y, axis=0)
         return np.asarray(wrong if vector else np.where(few, wrong, self.losses))
 
     @property
@@ -210,8 +220,10 @@ class HeldOutPredictions:
         """Rows on which averages vary more than with the votes of all members."""
         few = np.zeros(len(self.losses), dtype=bool)
         if self.votes.n_classes is not None and self._averages:
+            mask, n_votes = self.votes.held_out, self.votes.filled.n_votes
+            assert mask is not None
             for rows, w in self.folds:
-                few[rows] = self.votes.filled.take(rows).open_share(w) < 0
+                few[rows] = open_share(w, mask[rows], n_votes[rows]) < 0
         return few
 
     def error(
@@ -231,7 +243,7 @@ class HeldOutPredictions:
         """
         s = self.votes.sample_weight
         if self.votes.n_classes is not None:
-            return HeldOutScores.of(self.drawn[0], self._codes, self.counted, s)
+            return HeldOutScores.of(self.drawn()[0], self._codes, self.counted, s)
         assert self.filled is not None
         return HeldOutResiduals.of(self.filled, self.folds, support, s)
 
@@ -435,9 +447,7 @@ def _fitted(combiner: Combiner, votes: Votes) -> tuple[float, Combiner]:
     """Return the prediction without members, and the combiner fitted on some rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit on all rows has warned already
-        fitted = combiner.copy_for(combiner.pool_).fit(
-            votes.F, votes.y, held_out=votes.held_out, sample_weight=votes.sample_weight
-        )
+        fitted: Combiner = votes.fit(combiner.copy_for(combiner.pool_))
     return votes.baseline(), fitted
 
 

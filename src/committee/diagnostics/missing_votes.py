@@ -194,14 +194,19 @@ class FilledVotes:
         """Return v, (N,); negative where f varies more than the full committee would."""
         if self.held_out is None:
             return np.zeros(len(self.F))
-        members = with_weight(w)
-        voting = self.held_out[:, members].astype(np.float64)
-        c = weighted_sum(voting, w[..., members])
-        a = w.sum(axis=-1) - c
-        missing = (w**2).sum(axis=-1) - weighted_sum(voting, w[..., members] ** 2)
-        known = (a**2 + 2 * a * c) / np.maximum(self.n_votes, 1)
-        # With all votes v is zero up to rounding.
-        return np.asarray(np.where(voting.all(axis=1), 0.0, missing - known))
+        return open_share(w, self.held_out, self.n_votes)
+
+
+def open_share(w: FloatArray, held_out: BoolArray, n_votes: IntArray) -> FloatArray:
+    """Return v of `FilledVotes`, (N,), for weights (M,) or (N, M)."""
+    members = with_weight(w)
+    voting = held_out[:, members].astype(np.float64)
+    c = weighted_sum(voting, w[..., members])
+    a = w.sum(axis=-1) - c
+    missing = (w**2).sum(axis=-1) - weighted_sum(voting, w[..., members] ** 2)
+    known = (a**2 + 2 * a * c) / np.maximum(n_votes, 1)
+    # With all votes v is zero up to rounding.
+    return np.asarray(np.where(voting.all(axis=1), 0.0, missing - known))
 
 
 def with_weight(w: FloatArray) -> IntArray:
