@@ -1,7 +1,8 @@
-"""Draw docs/figures/shell.svg, choose.svg and scale.svg: python -m docs.site.figures.
+"""Draw shell.svg, choose.svg, scale.svg and report.png: python -m docs.site.figures.
 
 The shell's picture runs the first commands of docs/guide/shell.md on the tables of the
-page; the other two draw the tables of docs/choose.md and docs/scale.md.
+page; choose.svg and scale.svg draw the tables of docs/choose.md and docs/scale.md.
+report.png is the page of docs/guide/report.md in Chromium: its verdict and its path.
 """
 
 import io
@@ -16,6 +17,7 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 from rich.console import Console
 from rich.text import Text
 
@@ -34,11 +36,12 @@ NAMED = {
 
 
 def main() -> None:
-    """Draw all three."""
+    """Draw all four."""
     mpl.rcParams["svg.hashsalt"] = "committee"  # the same file for the same numbers
     shell(DOCS / "figures" / "shell.svg")
     choose(DOCS / "figures" / "choose.svg")
     scale(DOCS / "figures" / "scale.svg")
+    report(DOCS / "figures" / "report.png")
 
 
 def shell(path: Path) -> None:
@@ -125,6 +128,24 @@ def scale(path: Path) -> None:
         ax.set_xlabel("rows, with votes of 100 members")
         ax.legend()
     _save(figure, path)
+
+
+def report(path: Path) -> None:
+    """Run the code of the guide, and paste two parts of the page below each other."""
+    page = (DOCS / "guide" / "report.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", page, re.MULTILINE)
+    names: dict[str, str] = {}
+    exec("\n".join(lines), names)  # noqa: S102
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "report.html").write_text(names["html"], encoding="utf-8")
+        words = "chromium --headless --no-sandbox --disable-gpu --hide-scrollbars"
+        words += " --window-size=1000,1900 --screenshot=report.png report.html"
+        _run(words.split(), folder)
+        with Image.open(Path(folder) / "report.png") as shot:
+            picture = Image.new("RGB", (1000, 930))
+            picture.paste(shot.crop((0, 0, 1000, 410)))
+            picture.paste(shot.crop((0, 1330, 1000, 1850)), (0, 410))
+    picture.quantize(64).save(path, optimize=True)
 
 
 def _save(figure: plt.Figure, path: Path) -> None:
