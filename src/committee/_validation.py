@@ -163,6 +163,15 @@ def _refuse_infinite(F: FloatArray) -> None:
         )
 
 
+def refuse_swapped(predictions: Any, y: Any) -> None:
+    """Raise ValueError if the shapes tell that targets were given before predictions."""
+    if np.ndim(predictions) < np.ndim(y) and np.shape(y)[-1] > 1:
+        raise ValueError(
+            "Predictions come first and targets second. Got shapes "
+            f"{np.shape(predictions)} and {np.shape(y)}: swap the two arguments."
+        )
+
+
 def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
     """Return y to match F: floats for (N, M), class codes for (N, M, K)."""
     y = column_or_1d(y)

@@ -73,18 +73,18 @@ def test_the_calibration_error_is_a_plain_loop():
     rng = np.random.default_rng(2)
     p, y = rng.dirichlet([1, 1, 1], size=120), rng.integers(0, 3, size=120)
     expected = plain_ece(p.argmax(axis=1) == y, p.max(axis=1), 8)
-    assert expected_calibration_error(y, p, n_bins=8) == pytest.approx(expected)
+    assert expected_calibration_error(p, y, n_bins=8) == pytest.approx(expected)
     two = rng.random(120)
     expected = plain_ece(y > 0, two, 10)
     codes = (y > 0).astype(int)
     both = np.column_stack([1 - two, two])
-    assert expected_calibration_error(codes, two) == pytest.approx(expected)
-    assert expected_calibration_error(codes, both) == pytest.approx(expected)
+    assert expected_calibration_error(two, codes) == pytest.approx(expected)
+    assert expected_calibration_error(both, codes) == pytest.approx(expected)
     s = rng.integers(0, 3, size=120)
     again = np.repeat(np.arange(120), s)
     assert expected_calibration_error(
-        codes, two.round(1), sample_weight=s
-    ) == pytest.approx(expected_calibration_error(codes[again], two.round(1)[again]))
+        two.round(1), codes, sample_weight=s
+    ) == pytest.approx(expected_calibration_error(two.round(1)[again], codes[again]))
 
 
 def test_the_spread_of_the_calibration_error_is_that_over_samples():
@@ -99,12 +99,22 @@ def test_the_spread_of_the_calibration_error_is_that_over_samples():
 
 def test_what_is_no_probability_is_refused():
     with pytest.raises(ValueError, match="between 0 and 1"):
-        expected_calibration_error([0, 1], [0.0, 3.0])
+        expected_calibration_error([0.0, 3.0], [0, 1])
     with pytest.raises(
         ValueError, match=r"class codes 0..1, the columns of p. Got \[2"
     ):
-        expected_calibration_error([2, 2], [[0.5, 0.5], [0.5, 0.5]])
+        expected_calibration_error([[0.5, 0.5], [0.5, 0.5]], [2, 2])
     with pytest.raises(ValueError, match="n_bins must be at least 1"):
-        expected_calibration_error([0, 1], [0.5, 0.5], n_bins=0)
+        expected_calibration_error([0.5, 0.5], [0, 1], n_bins=0)
     with pytest.raises(ValueError, match="NaN"):
-        expected_calibration_error([0, 1], [0.5, np.nan])
+        expected_calibration_error([0.5, np.nan], [0, 1])
+
+
+def test_swapped_arguments_are_refused():
+    p, codes = [[0.4, 0.6], [0.5, 0.5]], [0, 1]
+    with pytest.raises(ValueError, match=r"come first.* \(2,\) and \(2, 2\): swap"):
+        expected_calibration_error(codes, p)
+    with pytest.raises(ValueError, match="probabilities come first, then y"):
+        expected_calibration_error(codes, [0.4, 0.6])
+    column = np.reshape(codes, (-1, 1))  # not swapped, though it has two axes
+    assert expected_calibration_error([0.0, 1.0], column) == 0.0

@@ -104,3 +104,8 @@ def test_weights_of_each_row_must_fit():
         ambiguity([[1.0, 3.0]], [1.0], np.full((2, 2), 0.5))
     with pytest.raises(ValueError, match="sum to 1"):
         ambiguity([[1.0, 3.0]], [1.0], [[0.5, 0.6]])
+
+
+def test_swapped_arguments_are_refused():
+    with pytest.raises(ValueError, match=r"targets second. Got shapes \(1,\) and"):
+        ambiguity([1.0], [[1.0, 3.0]])

@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 def test_points_stand_beside_the_diagonal():
     p = np.repeat([0.2, 0.8], 10)
     y = np.repeat([0, 1, 0, 1], [7, 3, 2, 8])
-    display = ReliabilityDisplay.from_predictions(y, p, n_bins=2, color="black")
+    display = ReliabilityDisplay.from_predictions(p, y, n_bins=2, color="black")
     assert display.ece == pytest.approx(0.05)
     diagonal, points, *_ = display.ax_.lines
     assert list(diagonal.get_xdata()) == [0, 1]
@@ -30,7 +30,7 @@ def test_an_estimator_is_asked_for_its_probabilities():
     model = GaussianNB().fit(X[::2], labels[::2])
     display = ReliabilityDisplay.from_estimator(model, X[1::2], labels[1::2], n_bins=4)
     p = model.predict_proba(X[1::2])
-    expected = expected_calibration_error(y[1::2], p, n_bins=4)
+    expected = expected_calibration_error(p, y[1::2], n_bins=4)
     assert display.ece == pytest.approx(expected)
     assert display.what == "the most likely class"
     two = y > 0

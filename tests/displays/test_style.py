@@ -117,7 +117,7 @@ def test_panels_of_a_grid_keep_their_room(size, binary_problem):
         PruningPathDisplay.from_path(path, F_test=F, y_test=y, ax=panel)
     AmbiguityDisplay.from_predictions(F, y, ax=axes[0, 2])
     KappaErrorDisplay.from_predictions(F, y, ax=axes[1, 0])
-    ReliabilityDisplay.from_predictions(y, F.mean(axis=1), ax=axes[1, 1])
+    ReliabilityDisplay.from_predictions(F.mean(axis=1), y, ax=axes[1, 1])
     WeightsDisplay.from_estimator(EPPruner().fit(F, y), ax=axes[1, 2])
     figure.canvas.draw()
     for ax in axes.flat:

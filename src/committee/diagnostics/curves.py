@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee._validation import check_sample_weight
+from committee._validation import check_sample_weight, refuse_swapped
 from committee.losses import Score, effective_rows, wilson
 
 #: By how much rounding may take a probability out of [0, 1].
@@ -133,7 +133,7 @@ def calibration_error(
 
 
 def expected_calibration_error(
-    y: Any, p: Any, *, n_bins: int = 10, sample_weight: Any = None
+    p: Any, y: Any, *, n_bins: int = 10, sample_weight: Any = None
 ) -> float:
     """Return the mean difference of predicted probabilities and observed shares.
 
@@ -145,11 +145,11 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    y : array-like of shape (N,)
-        Class codes 0..K-1.
     p : array-like of shape (N, K) or (N,)
         Probabilities of the classes, or of class 1. For two classes the probability of
         class 1 is used, for more classes the probability of the most likely class.
+    y : array-like of shape (N,)
+        Class codes 0..K-1.
     n_bins : int, default=10
     sample_weight : array-like of shape (N,), optional
 
@@ -160,24 +160,25 @@ def expected_calibration_error(
     Examples
     --------
     >>> from committee import expected_calibration_error
-    >>> expected_calibration_error([0, 1, 1, 1], [0.5, 0.5, 1.0, 1.0], n_bins=2)
+    >>> expected_calibration_error([0.5, 0.5, 1.0, 1.0], [0, 1, 1, 1], n_bins=2)
     0.0
-    >>> expected_calibration_error([0, 1, 1, 1], [0.0, 0.75, 0.75, 0.75])
+    >>> expected_calibration_error([0.0, 0.75, 0.75, 0.75], [0, 1, 1, 1])
     0.1875
     """
-    positive, q, s = one_probability(y, p, sample_weight)
+    positive, q, s = one_probability(p, y, sample_weight)
     if not n_bins >= 1:
         raise ValueError(f"n_bins must be at least 1. Got {n_bins!r}.")
     return calibration_error(positive, q, s, n_bins=n_bins).value
 
 
 def one_probability(
-    y: Any, p: Any, sample_weight: Any = None
+    p: Any, y: Any, sample_weight: Any = None
 ) -> tuple[BoolArray, FloatArray, FloatArray | None]:
     """Return what came true and its probability, (N,) both, and checked weights.
 
     Of two classes that is class 1, of more the most likely one.
     """
+    refuse_swapped(p, y)
     p = check_array(p, dtype=np.float64, ensure_2d=False, input_name="p")
     y = column_or_1d(y)
     check_consistent_length(y, p)
@@ -190,7 +191,7 @@ def one_probability(
     if not np.isin(y, np.arange(K)).all():
         raise ValueError(
             f"y must hold class codes 0..{K - 1}, the columns of p. Got "
-            f"{np.unique(y)[:5].tolist()}."
+            f"{np.unique(y)[:5].tolist()}; probabilities come first, then y."
         )
     s = check_sample_weight(sample_weight, p)
     if p.ndim == 1:

@@ -13,6 +13,7 @@ from committee._validation import (
     check_row_weights,
     check_targets,
     check_weights,
+    refuse_swapped,
 )
 from committee.diagnostics.correlation import error_blocks
 
@@ -73,6 +74,7 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     >>> ambiguity([[1.0, 3.0], [1.0, 1.0]], [1.0, 1.0], by_row=True).diversity.tolist()
     [1.0, 0.0]
     """
+    refuse_swapped(F, y)
     F = check_predictions(F)
     y = check_targets(F, y)
     w = _shares(w, F.shape)

@@ -48,7 +48,7 @@ class ReliabilityDisplay(Display):
     >>> from committee import ReliabilityDisplay
     >>> p = np.repeat([0.25, 0.75], 4)
     >>> y = np.array([1, 0, 0, 0, 1, 1, 1, 0])
-    >>> display = ReliabilityDisplay.from_predictions(y, p)
+    >>> display = ReliabilityDisplay.from_predictions(p, y)
     >>> display.ece, display.curve.observed.tolist()
     (0.0, [0.25, 0.75])
     """
@@ -91,15 +91,15 @@ class ReliabilityDisplay(Display):
         p = estimator.predict_proba(X)
         name = f"class {classes[1]}" if len(classes) == 2 else None
         found = cls.compute(
-            codes, p, n_bins=n_bins, sample_weight=sample_weight, what=name
+            p, codes, n_bins=n_bins, sample_weight=sample_weight, what=name
         )
         return found.plot(ax, **kwargs)
 
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
         p: Any,
+        y: Any,
         *,
         n_bins: int = 10,
         sample_weight: Any = None,
@@ -110,20 +110,20 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        y, p, n_bins, sample_weight
+        p, y, n_bins, sample_weight
             Parameters of `compute`.
         ax : matplotlib Axes, default=None
         **kwargs
             Passed to `Axes.errorbar`, which draws the points.
         """
-        display = cls.compute(y, p, n_bins=n_bins, sample_weight=sample_weight)
+        display = cls.compute(p, y, n_bins=n_bins, sample_weight=sample_weight)
         return display.plot(ax, **kwargs)
 
     @classmethod
     def compute(
         cls,
-        y: Any,
         p: Any,
+        y: Any,
         *,
         n_bins: int = 10,
         sample_weight: Any = None,
@@ -133,17 +133,17 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        y : array-like of shape (N,)
-            Class codes 0..K-1.
         p : array-like of shape (N, K) or (N,)
             Class probabilities, or the probabilities of class 1. The curve is
             drawn for class 1 of two classes, and for the most likely class of more.
+        y : array-like of shape (N,)
+            Class codes 0..K-1.
         n_bins : int, default=10
         sample_weight : array-like of shape (N,), default=None
         what : str, default=None
             The event that the probability refers to.
         """
-        positive, q, s = one_probability(y, p, sample_weight)
+        positive, q, s = one_probability(p, y, sample_weight)
         if what is None:
             many = np.ndim(p) == 2 and np.shape(p)[1] > 2
             what = "the most likely class" if many else "class 1"

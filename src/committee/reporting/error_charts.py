@@ -171,7 +171,7 @@ def calibration(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     if own.p is None:
         return None
     display = ReliabilityDisplay.compute(
-        evaluated.y, own.p, sample_weight=evaluated.sample_weight
+        own.p, evaluated.y, sample_weight=evaluated.sample_weight
     )
     curve, scores = display.curve, evaluated.scores["committee"]
     shown = {
