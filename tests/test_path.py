@@ -1,11 +1,14 @@
 """One path, one rule to choose from it."""
 
 import pickle
+import re
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from committee import EPPruner, GreedyPruner, OrderPruner
+from committee import EPPruner, GreedyPruner, OrderPruner, PruningPathDisplay
 from committee.path import Path, as_equal_votes
 
 
@@ -105,6 +108,7 @@ def test_every_pruner_has_the_same_path(combiner, measure, rng):
     assert path.measure == measure
     assert np.isnan(path.log_evidence).all() == (not isinstance(combiner, EPPruner))
     assert path.n_bytes is path.seconds_per_row is None
+    np.testing.assert_array_equal(path[path.chosen].weights, combiner.weights_)
     most = path.choose()
     assert most.shape == (6,)
     assert np.count_nonzero(path.choose(max_members=2)) <= 2
@@ -117,3 +121,78 @@ def test_equal_votes():
     W = np.array([[0.0, 0.3, 0.1], [2.0, 0.0, 0.0]])
     assert as_equal_votes(W).tolist() == [[0, 0.5, 0.5], [1, 0, 0]]
     assert as_equal_votes(W[0]).tolist() == [0, 0.5, 0.5]
+
+
+def test_a_path_is_a_sequence_of_points():
+    path = make_path([0.3, 0.2, 0.25], [0.03, np.nan, 0.02])
+    assert len(path) == len(list(path)) == 3
+    last = path[-1]
+    assert (last.size, last.error, last.error_se) == (3, 0.25, 0.02)
+    assert np.isnan(last.log_evidence)
+    assert last.weights.tolist() == [1 / 3, 1 / 3, 1 / 3]
+    assert [point.size for point in path[1:]] == [2, 3]
+    assert [point.size for point in path[::-2]] == [3, 1]
+    assert "weights" not in repr(last)
+    with pytest.raises(IndexError, match=r"The path has 3 steps. Got index -4"):
+        path[-4]
+
+
+def test_a_number_is_a_limit_of_members():
+    path = make_path([0.3, 0.2, 0.1], [0.02] * 3)
+    np.testing.assert_array_equal(path.choose(2), path.choose(max_members=2))
+
+
+def test_the_weights_of_a_step_are_marked():
+    path = make_path([0.3, 0.2, 0.25], [0.03, np.nan, 0.02])
+    assert path.chosen is None
+    assert path.at(np.array([0.5, 0.5, 0.0])).chosen == 1
+    assert path.at(np.array([0.5, 0.4, 0.0])).chosen is None
+    assert repr(path.at(np.array([0.5, 0.5, 0.0]))) == (
+        "Path of 3 committees, 1 to 3 members\n"
+        "members      error rate\n"
+        "      1  30.00 ± 3.00 %\n"
+        "      2         20.00 %  chosen\n"
+        "      3  25.00 ± 2.00 %"
+    )
+
+
+def test_a_notebook_shows_the_rows_of_print():
+    path = make_path(np.linspace(0.3, 0.1, 30), [0.01] * 30)
+    path = replace(path, chosen=14)
+    sizes = [1, 2, 3, 4, 5, None, 15, None, 26, 27, 28, 29, 30]
+    lines = repr(path).splitlines()[2:]
+    cells = re.findall(r"<tr><td[^>]*>([^<]*)</td>", path._repr_html_())
+    for n, line, cell in zip(sizes, lines, cells, strict=True):
+        assert line.split()[0] == cell == ("..." if n is None else str(n))
+    (bold,) = re.findall(r'right;font-weight:bold">(\d+)</td>', path._repr_html_())
+    assert bold == "15"
+
+
+def test_names_in_html_are_escaped():
+    path = replace(make_path([0.1], [0.1]), own_measure="<script>x</script>")
+    assert "<script>" not in path._repr_html_()
+    assert "&lt;script&gt;" in path._repr_html_()
+
+
+def test_a_path_becomes_a_data_frame(monkeypatch):
+    pytest.importorskip("pandas")
+    path = make_path([0.3, 0.2, 0.25], [0.03, np.nan, 0.02])
+    frame = path.to_frame()
+    assert frame.index.name == "step"
+    assert list(frame) == ["size", "error", "error_se", "log_evidence"]
+    np.testing.assert_array_equal(frame["size"], [1, 2, 3])
+    np.testing.assert_array_equal(frame["error_se"], [0.03, np.nan, 0.02])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_frame needs pandas: pip install pandas"):
+        path.to_frame()
+
+
+def test_a_path_draws_itself():
+    pytest.importorskip("matplotlib").use("Agg")
+    path = replace(make_path([0.3, 0.2, 0.25], [0.03] * 3), chosen=1)
+    display = path.plot()
+    assert isinstance(display, PruningPathDisplay)
+    assert display.error.tolist() == [0.3, 0.2, 0.25]
+    assert display.chosen == 2
+    assert path.plot(display.ax_).ax_ is display.ax_
+    display.figure_.clear()

@@ -9,14 +9,17 @@ and seconds, and hands out committees.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from committee._format import byte_size, count, figures, text_table
+from committee._format import NumberFormat, byte_size, count
+from committee._notebook import Columns, Shown
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import as_floats
 
@@ -27,13 +30,36 @@ WHOLE_PATH = "_whole_path"
 #: Standard errors by which a smaller committee must be better to be preferred: three,
 #: since it is the best of many sizes.
 CLEARLY = 3.0
-#: Steps at both ends that a long table shows.
-_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """One committee of a path.
+
+    Attributes
+    ----------
+    size : int
+        Number of members.
+    error, error_se : float
+        Its error, `path.measure`, and the standard error.
+    log_evidence : float
+        NaN without an evidence.
+    weights : array of shape (M,)
+        Zero for members outside.
+    """
+
+    size: int
+    error: float
+    error_se: float
+    log_evidence: float
+    weights: FloatArray = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Path:
+class Path(Shown):
     """The committees that a combiner went through, and one rule to choose from them.
+
+    A sequence: `path[k]` is the `PathPoint` of step k, and slices are lists of them.
 
     Parameters
     ----------
@@ -66,6 +92,8 @@ class Path:
     n_first : int
         The last of the steps, which are the first rounds of a booster: all others are
         compared with them. Their own error is a log-loss or a squared error.
+    chosen : int or None
+        Step of the committee, or of the combiner's weights, that holds this path.
 
     Attributes
     ----------
@@ -87,7 +115,9 @@ class Path:
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(50, random_state=0).fit(X, y)
     >>> small = prune(forest, X, y, oob=True)
-    >>> small.path_.choose(max_members=3).n_members_ <= 3
+    >>> small.path_.choose(3).n_members_ <= 3
+    True
+    >>> small.path_[small.path_.chosen].size == small.n_members_
     True
     >>> small.combiner_.weights_.shape
     (50,)
@@ -107,6 +137,7 @@ class Path:
     floor: float | None = None
     offsets: FloatArray | None = None
     n_first: int = 0
+    chosen: int | None = None
     size: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,9 +151,81 @@ class Path:
         """Return the number of steps."""
         return len(self.weights)
 
-    def __repr__(self) -> str:
-        """Return a table of what is known: nothing is measured for it."""
-        return _table(self)
+    def __getitem__(self, step: Any) -> Any:
+        """Return the committee of a step, or a list of them for a slice."""
+        try:
+            at = range(len(self))[step]
+        except IndexError:
+            raise IndexError(
+                f"The path has {count(len(self), 'step')}. Got index {step}."
+            ) from None
+        if isinstance(at, range):
+            return [self[k] for k in at]
+        return PathPoint(
+            size=int(self.size[at]),
+            error=float(self.error[at]),
+            error_se=float(self.error_se[at]),
+            log_evidence=float(self.log_evidence[at]),
+            weights=self.weights[at],
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row for each step.
+
+        Its columns are `size`, `error`, `error_se`, `log_evidence` and, where members are
+        known, `n_bytes` and `seconds_per_row`, which are measured on first use.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "to_frame needs pandas: pip install pandas. print(path) works without it."
+            ) from None
+        columns = ("size", "error", "error_se", "log_evidence")
+        costs = ("n_bytes", "seconds_per_row")
+        found = {name: getattr(self, name) for name in columns + costs}
+        known = {name: x for name, x in found.items() if x is not None}
+        return pd.DataFrame(known, index=pd.RangeIndex(len(self), name="step"))
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw size against error; see `PruningPathDisplay.from_path`."""
+        # A layer above this one, so it is looked up when it is needed.
+        displays = import_module("committee.displays")
+        return displays.PruningPathDisplay.from_path(self, ax=ax, **kwargs)
+
+    def _parts(self) -> Iterator[str | Columns]:
+        """Yield sizes, errors and bytes, as far as they have been measured."""
+        sizes = f"{self.size.min():,} to {self.size.max():,} members"
+        yield f"Path of {count(len(self), 'committee')}, {sizes}"
+        source = self.assessment
+        known = None if source is None else source.measured("errors")
+        error, se, measure = self.own_error.copy(), self.own_error_se, self.own_measure
+        error[len(self) - self.n_first :] = np.nan  # of another kind
+        if known is not None:
+            error, se, measure = known
+        finite = error[np.isfinite(error)]
+        written = NumberFormat.of(measure, finite.min() if len(finite) else 0.0)
+        columns = {
+            "members": [f"{size:,}" for size in self.size],
+            measure: [written.spread(*pair) for pair in zip(error, se, strict=True)],
+        }
+        n_bytes = None if source is None else source.measured("n_bytes")
+        if n_bytes is not None:
+            columns["bytes, pickled"] = [byte_size(n) for n in n_bytes]
+        notes = ["" if here else "not in this copy" for here in self.available]
+        if self.chosen is not None:
+            notes[self.chosen] = "chosen"
+        if any(notes):
+            columns[""] = notes
+        sides = "".join("<" if name == "" else ">" for name in columns)
+        rows = [tuple(columns), *zip(*columns.values(), strict=True)]
+        bold = None if self.chosen is None else self.chosen + 1
+        yield Columns(rows, sides, bold).ends()
+
+    def at(self, w: FloatArray) -> Path:
+        """Return the path with the step of weights w (M,) as the chosen one."""
+        same = np.flatnonzero((self.weights == w).all(axis=1))
+        return replace(self, chosen=int(same[0]) if len(same) else None)
 
     @property
     def available(self) -> BoolArray:
@@ -169,8 +272,8 @@ class Path:
 
     def choose(
         self,
-        *,
         max_members: int | None = None,
+        *,
         max_bytes: float | None = None,
         max_seconds: float | None = None,
         within_se: float = 0.0,
@@ -254,7 +357,9 @@ class Path:
             step = path._instead(step, fits & path.available, within_se, own)
         if path.assessment is None:
             return path.weights[step].copy()
-        return path.assessment.committee(step)
+        made = path.assessment.committee(step)
+        made.path_ = replace(made.path_, chosen=step)
+        return made
 
     def step_within(self, max_members: int) -> int:
         """Return the step that `choose(max_members=...)` takes."""
@@ -483,36 +588,3 @@ def as_equal_votes(w: FloatArray) -> FloatArray:
 def _is_positive(limit: Any) -> bool:
     """Return True if the limit is a number above zero."""
     return isinstance(limit, (int, float, np.number)) and bool(limit > 0)
-
-
-def _table(path: Path) -> str:
-    """Return sizes, errors and bytes as a table, as far as they have been measured."""
-    source = path.assessment
-    known = None if source is None else source.measured("errors")
-    error, se, measure = path.own_error.copy(), path.own_error_se, path.own_measure
-    error[len(path) - path.n_first :] = np.nan  # of another kind
-    if known is not None:
-        error, se, measure = known
-    columns = {
-        "members": [f"{size:,}" for size in path.size],
-        measure: [_spread(*pair) for pair in zip(error, se, strict=True)],
-    }
-    n_bytes = None if source is None else source.measured("n_bytes")
-    if n_bytes is not None:
-        columns["bytes, pickled"] = [byte_size(n) for n in n_bytes]
-    if not path.available.all():
-        columns[""] = ["" if here else "not in this copy" for here in path.available]
-    rows = list(map(list, zip(*columns.values(), strict=True)))
-    if len(rows) > 2 * _SHOWN + 1:
-        rows[_SHOWN:-_SHOWN] = [["...", *[""] * (len(columns) - 1)]]
-    sizes = f"{path.size.min():,} to {path.size.max():,} members"
-    sides = "".join("<" if name == "" else ">" for name in columns)
-    table = text_table([list(columns), *rows], sides)
-    return f"Path of {count(len(path), 'committee')}, {sizes}\n{table}"
-
-
-def _spread(error: float, se: float) -> str:
-    """Return an error, and its standard error where it is known."""
-    if np.isnan(error):
-        return ""
-    return figures(error) + (f" ± {figures(se, 2)}" if se >= 0 else "")

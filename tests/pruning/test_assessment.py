@@ -75,7 +75,10 @@ def test_each_step_is_a_committee(combiner, cancer):
         np.testing.assert_array_equal(
             committee.predict(X), forest.classes_[S.argmax(axis=1)]
         )
-        assert committee.path_ is path
+        assert committee.path_.assessment is path.assessment
+        point = committee.path_[committee.path_.chosen]
+        assert point.size == len(committee.members_)
+        np.testing.assert_array_equal(np.flatnonzero(point.weights), committee.support_)
 
 
 def test_limits_are_kept_and_made_use_of(cancer):

@@ -216,10 +216,28 @@ def test_what_is_shown_of_a_path():
     assert after[2].split()[:1] == ["1"]
     assert after[2].split()[2] == "±"
     assert after[7].strip() == "..."
-    assert [line.endswith("not in this copy") for line in after[2:]] == [False] * 6 + [
-        True
-    ] * 5
-    assert len(after) == 13
+    # Both ends, and the chosen size between dots.
+    notes = ["", *[""] * 4, "...", "chosen", "...", *["not in this copy"] * 5]
+    assert len(after) == 2 + len(notes)
+    for line, note in zip(after[2:], notes, strict=True):
+        assert line.endswith(note)
+        assert note or line.split()[-1] in ("B", "kB")
     short = _diabetes(SimplexWeights())[0].path_
     assert repr(short).splitlines()[0].startswith("Path of 1 committee, ")
     assert "not in this copy" not in repr(short)
+
+
+def test_points_and_frames_of_a_copy_are_those_of_the_path():
+    pytest.importorskip("pandas")
+    small, _ = _cancer(OrderPruner("orientation", 9))
+    path = small.path_
+    _ = path.n_bytes, path.seconds_per_row
+    kept = pickle.loads(pickle.dumps(small)).path_
+    assert kept.chosen == path.chosen == 8
+    assert len(list(kept)) == 30
+    assert (kept[8].size, kept[8].error) == (9, path.error[8])
+    assert kept.to_frame().equals(path.to_frame())
+    assert list(kept.to_frame())[-2:] == ["n_bytes", "seconds_per_row"]
+    np.testing.assert_array_equal(kept.plot().error, path.error)
+    assert kept.choose(4).n_members_ == 4
+    assert kept.choose(4).path_.chosen == 3

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_friedman1
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.datasets import load_iris, make_friedman1
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from committee import refine
+from committee import PrunedClassifier, prune, refine
 from committee.ensembles import roster_of
 from committee.pruning.pair_errors import PairErrors
 from committee.pruning.refined_sizes import Limits, _Search
@@ -109,3 +109,29 @@ def test_the_error_of_the_best_size_includes_its_choice(limits):
     assert made is search.found[0].committee
     expected = np.where(np.arange(8) < 2, second, first)
     assert made._refined.refined.after.losses.tolist() == expected.tolist()
+
+
+def test_progress_goes_to_standard_error(capsys):
+    """Of each size that is tried, and only if asked for."""
+    X, y = make_friedman1(200, random_state=0)
+    forest = RandomForestRegressor(12, random_state=0).fit(X, y)
+    quiet = refine(forest, X, y, max_bytes=20_000, oob=True)
+    assert capsys.readouterr() == ("", "")
+    loud = refine(forest, X, y, max_bytes=20_000, oob=True, verbose=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    for text in ("predicting", "refining 5 trees", "refining 10 trees", "16/16"):
+        assert text in err
+    np.testing.assert_array_equal(quiet.predict(X), loud.predict(X))
+    small = prune(forest, X, y, oob=True, refine=True, max_members=3, verbose=True)
+    assert f"refining {small.n_members_} trees" in capsys.readouterr().err
+
+
+def test_progress_of_the_teacher(capsys):
+    X, y = load_iris(return_X_y=True)
+    forest = RandomForestClassifier(6, random_state=0).fit(X, y)
+    pruned = PrunedClassifier(
+        forest, refine=True, max_members=3, verbose=True, random_state=0
+    )
+    pruned.fit(X, y)
+    assert "labelling made-up rows" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The numbers of a summary, and how it prints."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -161,3 +162,20 @@ def test_it_says_where_nothing_was_refitted():
     assert "stay as they were" in text
     assert "14.5 %" in text
     assert "taken" not in text
+
+
+def test_a_notebook_shows_the_rows_of_print():
+    found = refinement()
+    summary = Summary(**NUMBERS, names_after=["<b>", "c"], refinement=found)
+    html = summary._repr_html_()
+    lines = [
+        re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in html.split("</tr>")
+    ]
+    shown = [[cell for cell in line if cell] for line in lines if line]
+    printed = [re.split(r" {2,}", line.strip()) for line in str(summary).splitlines()]
+    for cells in shown:
+        assert [cell.strip() for cell in cells] in printed
+    assert len(shown) == 1 + len(summary.rows()) + 1 + len(found.path)
+    assert "<p>kept: &lt;b&gt;, c</p>" in html
+    assert "<script" not in html
+    assert "color:inherit" in html

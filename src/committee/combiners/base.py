@@ -114,6 +114,8 @@ class Combiner(ABC, BaseEstimator):
             weights = for_all(weights, members, M)
             self._renumber(members, M)
         self.weights_ = weights
+        if hasattr(self, "path_"):
+            self.path_ = self.path_.at(weights)
         self._n_classes = votes.n_classes
         return self
 

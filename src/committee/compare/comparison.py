@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from committee._format import text_table
 from committee._install import how_to_install
+from committee._notebook import Columns, Shown
 from committee._typing import FloatArray
 from committee.compare.significance import (
     WinLossTie,
@@ -29,7 +29,7 @@ from committee.compare.significance import (
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """Result of `compare`; prints as a table.
 
     With a control, the keys of the dictionaries on pairs are the other methods, which are
@@ -90,26 +90,25 @@ class Comparison:
     run_alpha: float
     lower_is_better: bool
 
-    def __repr__(self) -> str:
-        """Return the table."""
-        return str(self)
-
-    def __str__(self) -> str:
-        """Return the tests as sentences and a row for each method, the best first."""
+    def _parts(self) -> Iterator[str | Columns]:
+        """Yield the tests as sentences, and a row for each method, the best first."""
         direction = "lowest" if self.lower_is_better else "highest"
         found = self.iman_davenport_p < self.alpha
         verdict = "the methods differ" if found else "no difference was found"
         which, test = "of any two mean ranks", "Nemenyi"
         if self.control is not None:
             which, test = f"to {self.control}", "Bonferroni-Dunn"
-        return (
+        yield (
             f"{len(self.methods)} methods on {len(self.datasets)} data sets; "
-            f"rank 1 has the {direction} score.\n"
-            f"Friedman p = {self.friedman_p:.2g}, Iman-Davenport p = "
-            f"{self.iman_davenport_p:.2g}: {verdict} (alpha = {self.alpha:g}).\n"
-            f"Critical difference {which}: {self.critical_difference:.2f} ({test}).\n\n"
-            f"{_columns(_rows(self))}"
+            f"rank 1 has the {direction} score."
         )
+        yield (
+            f"Friedman p = {self.friedman_p:.2g}, Iman-Davenport p = "
+            f"{self.iman_davenport_p:.2g}: {verdict} (alpha = {self.alpha:g})."
+        )
+        yield f"Critical difference {which}: {self.critical_difference:.2f} ({test})."
+        yield ""
+        yield _columns(_rows(self))
 
     def to_frame(self) -> Any:
         """Return the rows of the printed table as a pandas data frame.
@@ -309,13 +308,13 @@ def _alone(result: Comparison, method: Hashable) -> dict[str, Any]:
     }
 
 
-def _columns(table: dict[Hashable, dict[str, Any]]) -> str:
-    """Return the rows as a text table."""
+def _columns(table: dict[Hashable, dict[str, Any]]) -> Columns:
+    """Return the rows as text."""
     header = max(table.values(), key=len)
     cells = [["method", *header]]
     for method, row in table.items():
         cells.append([str(method), *(_cell(row.get(name), name) for name in header)])
-    return text_table(cells)
+    return Columns(cells, "<>")
 
 
 def _cell(value: Any, name: str) -> str:

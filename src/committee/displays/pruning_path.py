@@ -127,7 +127,6 @@ class PruningPathDisplay(Display):
         y_test: Any = None,
         members: IntArray | None = None,
         sample_weight: Any = None,
-        chosen: int | None = None,
     ) -> Self:
         """Return the display of a path without drawing it.
 
@@ -142,8 +141,6 @@ class PruningPathDisplay(Display):
             Numbers of the members in F_test; all members of the path by default.
         sample_weight : array of shape (N,), default=None
             Weights of the test rows.
-        chosen : int, default=None
-            Size to mark.
         """
         _check_both("F_test", F_test, "y_test", y_test)
         test_error = None
@@ -158,7 +155,7 @@ class PruningPathDisplay(Display):
             error_se=_known(path.error_se),
             log_evidence=_known(path.log_evidence),
             test_error=test_error,
-            chosen=chosen,
+            chosen=None if path.chosen is None else path[path.chosen].size,
             error_name=name,
             error_label=label,
             note=path.note if path.measure == path.own_measure else "",
@@ -174,7 +171,6 @@ class PruningPathDisplay(Display):
         *,
         F_test: Any = None,
         y_test: Any = None,
-        chosen: int | None = None,
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
@@ -182,14 +178,13 @@ class PruningPathDisplay(Display):
 
         Parameters
         ----------
-        path, F_test, y_test, chosen
+        path, F_test, y_test
             Parameters of `compute`.
         ax : matplotlib Axes, default=None
         **kwargs
             Passed to `Axes.plot` for the line of the error.
         """
-        display = cls.compute(path, F_test=F_test, y_test=y_test, chosen=chosen)
-        return display.plot(ax, **kwargs)
+        return cls.compute(path, F_test=F_test, y_test=y_test).plot(ax, **kwargs)
 
     @classmethod
     def from_estimator(
@@ -230,10 +225,7 @@ class PruningPathDisplay(Display):
         F_test = members = None
         if X_test is not None:
             members, F_test, y_test = all_predictions_of(estimator, X_test, y_test)
-        chosen = int(np.count_nonzero(core.weights_))
-        display = cls.compute(
-            path, F_test=F_test, y_test=y_test, members=members, chosen=chosen
-        )
+        display = cls.compute(path, F_test=F_test, y_test=y_test, members=members)
         return display.plot(ax, **kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:

@@ -144,7 +144,9 @@ class Assessment:
         if self.first is not None:
             wins = self._beats(self.crossfit.own, self.first.own)
             best = best if wins else self.first.combiner
-        return self.assemble(best.weights_, best.offset)
+        made = self.assemble(best.weights_, best.offset)
+        made.path_ = made.path_.at(best.weights_)
+        return made
 
     # --- held-out predictions of committees and of the ensemble -----------------------
 

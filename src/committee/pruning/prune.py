@@ -164,4 +164,5 @@ def prune(
         calibration=calibration,
         n_jobs=n_jobs,
         random_state=random_state,
+        verbose=verbose,
     )

@@ -158,6 +158,7 @@ class _Pruned(BaseCommittee):
             oob=oob,
             sample_weight=s,
             random_state=rng,
+            verbose=bool(self.verbose),
         )
         return made
 

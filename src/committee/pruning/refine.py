@@ -39,6 +39,7 @@ def refine(
     calibration: str | None = "slope",
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: bool = False,
 ) -> CommitteeClassifier | CommitteeRegressor:
     """Return some trees of an ensemble, with fewer leaves and better values in them.
 
@@ -92,7 +93,14 @@ def refine(
     n_jobs : int, default=None
         Number of members that predict in parallel, now and in the committee.
     random_state : int, RandomState instance or None, default=None
+<<<<<<< HEAD
         Controls the generated rows. Pass an int for reproducible results.
+=======
+        Seed of the made-up rows.
+    verbose : bool, default=False
+        Show progress bars on standard error: trees that predict, trees that label
+        made-up rows and, for each size that is tried, settings that are compared.
+>>>>>>> 21b8c7e (A path is a sequence, a data frame and a picture; notebooks show paths, summaries and comparisons; refine(verbose=))
 
     Returns
     -------
@@ -137,6 +145,7 @@ def refine(
         oob=check_oob(oob),
         sample_weight=sample_weight,
         random_state=random_state,
+        verbose=verbose,
     )
     if note:
         warnings.warn(note, UserWarning, stacklevel=2)

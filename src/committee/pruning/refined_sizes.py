@@ -96,10 +96,11 @@ def refine_kept(
     oob: Oob,
     sample_weight: Any,
     random_state: RandomState,
+    verbose: bool = False,
 ) -> tuple[Any, str]:
     """Return the refined committee, and a note for the user."""
     data = PruningData(
-        *(kept.whole, kept.roster, template, oob, False, X, y, sample_weight)
+        *(kept.whole, kept.roster, template, oob, verbose, X, y, sample_weight)
     )
     refiner = Refiner(data, random_state)
     order = _order(refiner, kept, limits)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
+from committee._progress import track
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee.ensembles import Roster
 from committee.ensembles.member_features import OnColumns, bare_tree
@@ -153,8 +154,9 @@ class Refiner:
         made = made_up_rows(self.X, n, self.rng)
         w = self.roster.weights
         assert w is not None
+        trees = trees_on_rows(self.roster, self.X, made.X)
         found = teacher_targets(
-            trees_on_rows(self.roster, self.X, made.X),
+            track(trees, len(self.roster), "labelling made-up rows", self.data.verbose),
             w / w.sum(),
             *(self.y, self.weight, self.votes.held_out),
             (made.base, made.other),
@@ -206,7 +208,7 @@ class Refiner:
         problems = self._groups(members, w)
         counted = np.any([problem.n_votes > 0 for problem in problems], axis=0)
         _check_number(counted & (self.weight > 0))
-        choice = chosen(problems, max_leaves)
+        choice = chosen(problems, max_leaves, verbose=self.data.verbose)
         kept = self.problem(members, w, self._finally)
         found = refitted(kept, choice.settings, max_leaves)
         made = assembled(

@@ -22,6 +22,7 @@ from committee._format import (
     printable,
     text_table,
 )
+from committee._notebook import Columns, Shown
 from committee._typing import BoolArray
 from committee.held_out import HeldOutPredictions, compared
 from committee.losses import LOG_LOSS, Measure, mean_and_se
@@ -116,8 +117,8 @@ class Rival:
     error: float
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Shown):
     """The ensemble before pruning and the committee after it.
 
     `print` shows the numbers to decide by: errors as they are to be expected on fresh
@@ -217,12 +218,16 @@ class Summary:
         """Return the lines of the table: name, before, after and a note."""
         return [*self._size_lines(), *self._error_lines(), *self._cost_lines()]
 
-    def __str__(self) -> str:
-        """Return the table to decide by."""
-        rows = [("", "before", "after", ""), *self.rows()]
-        shown = f"{text_table(rows, '<>><')}\n{self._kept()}{self.how()}"
+    def _parts(self) -> Iterator[str | Columns]:
+        """Yield the table to decide by, and the sizes that were tried."""
+        yield Columns([("", "before", "after", ""), *self.rows()], "<>><")
+        if self.names_after is not None:
+            yield self._kept(self.names_after)
+        yield self.how()
         found = self.refinement
-        return shown if found is None or len(found.path) < 2 else self._sizes(shown)
+        if found is not None and len(found.path) > 1:
+            yield ""
+            yield self._sizes(found)
 
     def _size_lines(self) -> Iterator[Line]:
         """Yield the numbers of members and, of refined trees, leaves and depth."""
@@ -287,9 +292,8 @@ class Summary:
         upper = f"below {percent(self.disagreement_upper)} at {percent(CONFIDENCE)}"
         yield name, "", percent(self.disagreement), f"{of}; {upper}"
 
-    def _sizes(self, shown: str) -> str:
-        """Return the table with the sizes that were tried below it."""
-        assert self.refinement is not None
+    def _sizes(self, found: Refinement) -> Columns:
+        """Return the sizes that were tried."""
         rows = [
             ("members", "leaves", "bytes, pickled", self.measure, "against the whole")
         ]
@@ -301,9 +305,9 @@ class Summary:
                 error_text(self.measure, size.error),
                 change_text(self.measure, size.difference, size.difference_se),
             )
-            for size in self.refinement.path
+            for size in found.path
         ]
-        return f"{shown}\n\n{text_table(rows, '>>>><')}"
+        return Columns(rows, ">>>><")
 
     def details(self) -> str:
         """Return the errors on the rows that chose the members, and why they mislead.
@@ -329,13 +333,11 @@ class Summary:
             )
         return text_table(rows, "<><")
 
-    def _kept(self) -> str:
-        """Return a line with the names of the members, if they have some."""
-        if self.names_after is None:
-            return ""
-        more = len(self.names_after) - _MOST_NAMES
-        shown = ", ".join(map(printable, self.names_after[:_MOST_NAMES]))
-        return f"kept: {shown}{f' and {more:,} more' if more > 0 else ''}\n"
+    def _kept(self, names: list[str]) -> str:
+        """Return a line with the names of the members."""
+        more = len(names) - _MOST_NAMES
+        shown = ", ".join(map(printable, names[:_MOST_NAMES]))
+        return f"kept: {shown}{f' and {more:,} more' if more > 0 else ''}"
 
     def how(self) -> str:
         """Return on which rows, and how, the errors were measured."""

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from committee._format import count
+from committee._progress import track
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.cutting import cut_to
 from committee.refining.group_errors import GroupVotes, missing_variance, p_wrong
@@ -70,17 +72,19 @@ class Candidate:
     spread: FloatArray
 
 
-def candidates(problems: Sequence[Problem]) -> Iterator[Candidate]:
-    """Yield the refined candidates, for groups of k trees each.
+def settings_of(problem: Problem) -> tuple[Settings, ...]:
+    """Return the settings to compare: for numbers every cut with every ridge."""
+    if problem.of_classes:
+        return OF_CLASSES_ALONE if problem.teacher_targets is None else OF_CLASSES
+    return tuple(Settings(least, ridge) for least in LEAST_ROWS for ridge in RIDGES)
 
-    For numbers every cut with every ridge. A cut looks at the trees only, so that no row is
-    judged by what it has decided.
+
+def candidates(problems: Sequence[Problem]) -> Iterator[Candidate]:
+    """Yield the refined candidate of each of the settings, for groups of k trees.
+
+    A cut looks at the trees only, so that no row is judged by what it has decided.
     """
-    first = problems[0]
-    every = tuple(Settings(least, ridge) for least in LEAST_ROWS for ridge in RIDGES)
-    if first.of_classes:
-        alone = first.teacher_targets is None
-        every = OF_CLASSES_ALONE if alone else OF_CLASSES
+    every = settings_of(problems[0])
     for _, some in groupby(every, lambda settings: (settings.least, settings.shrink)):
         solved: _Solved | None = None
         for settings in some:
@@ -256,7 +260,9 @@ class Choice(NamedTuple):
     plain: Candidate
 
 
-def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice:
+def chosen(
+    problems: Sequence[Problem], max_leaves: int | None = None, *, verbose: bool = False
+) -> Choice:
     """Choose settings, or the trees as they are where these have less error.
 
     For numbers the fewest leaves that are not clearly worse than the best, which is within
@@ -275,8 +281,12 @@ def chosen(problems: Sequence[Problem], max_leaves: int | None = None) -> Choice
         fold, a problem for each, in order.
     max_leaves : int, default=None
         Of k trees.
+    verbose : bool, default=False
+        Show a progress bar of the settings.
     """
-    first, found = problems[0], list(candidates(problems))
+    first, n = problems[0], len(settings_of(problems[0]))
+    label = f"refining {count(len(first.w), 'tree')}"
+    found = list(track(candidates(problems), n, label, verbose))
     plain = judged(problems, PLAIN)
     open_ = max_leaves is None or plain.n_leaves <= max_leaves
     votes = np.any([problem.n_votes > 0 for problem in problems], axis=0)

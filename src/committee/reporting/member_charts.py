@@ -23,7 +23,6 @@ from committee.displays.sources import numbers_of, path_of
 from committee.displays.style import thin
 from committee.displays.weights import posterior_std
 from committee.held_out import as_shares, share_unit
-from committee.path import Path
 from committee.reporting.evaluation import EvaluatedMembers
 
 #: Largest numbers of bars, points, sizes and lines of a table that are drawn.
@@ -56,7 +55,7 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     )
     own = np.zeros(path.weights.shape[1])
     own[members] = w
-    chosen = _chosen_step(path, own)
+    chosen = path.chosen
     steps = _one_for_each_size(display, chosen)
     to_shares = evaluated.is_classifier and evaluated.roster.output != "scores"
     largest = [_largest(path.weights[step], to_shares) for step in steps]
@@ -84,13 +83,6 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
         "format": written.as_json(),
         "alt": _path_alt(columns, written),
     }
-
-
-def _chosen_step(path: Path, own: FloatArray) -> int | None:
-    """Return the step of the path with the weights of the committee, (M,), or None."""
-    same = np.flatnonzero(((path.weights != 0) == (own != 0)).all(axis=1))
-    close = [step for step in same if np.allclose(path.weights[step], own)]
-    return int([*close, *same][0]) if len(same) else None
 
 
 def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[int]:
