@@ -46,6 +46,13 @@ class PathPoint:
         NaN without an evidence.
     weights : array of shape (M,)
         Zero for members outside.
+
+    Examples
+    --------
+    >>> from committee import OrderPruner
+    >>> F, y = [[1.0, 3.0], [2.0, 6.0]], [1.0, 2.0]
+    >>> OrderPruner("best").fit(F, y).path_[0]
+    PathPoint(size=1, error=0.0, error_se=0.0, log_evidence=nan)
     """
 
     size: int

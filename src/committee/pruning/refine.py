@@ -93,14 +93,10 @@ def refine(
     n_jobs : int, default=None
         Number of members that predict in parallel, now and in the committee.
     random_state : int, RandomState instance or None, default=None
-<<<<<<< HEAD
         Controls the generated rows. Pass an int for reproducible results.
-=======
-        Seed of the made-up rows.
     verbose : bool, default=False
         Show progress bars on standard error: trees that predict, trees that label
         made-up rows and, for each size that is tried, settings that are compared.
->>>>>>> 21b8c7e (A path is a sequence, a data frame and a picture; notebooks show paths, summaries and comparisons; refine(verbose=))
 
     Returns
     -------
