@@ -393,7 +393,7 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
     See Also
     --------
     CellKernelRegressor : Recommended for predictions: it chooses its settings, predicts
-    intervals, and takes many rows and Dask collections.
+        intervals, and takes many rows and Dask collections.
 
     References
     ----------
