@@ -142,9 +142,9 @@ def report(path: Path) -> None:
         words += " --window-size=1000,1900 --screenshot=report.png report.html"
         _run(words.split(), folder)
         with Image.open(Path(folder) / "report.png") as shot:
-            picture = Image.new("RGB", (1000, 930))
+            picture = Image.new("RGB", (1000, 895))
             picture.paste(shot.crop((0, 0, 1000, 410)))
-            picture.paste(shot.crop((0, 1330, 1000, 1850)), (0, 410))
+            picture.paste(shot.crop((0, 1330, 1000, 1815)), (0, 410))
     picture.quantize(64).save(path, optimize=True)
 
 
