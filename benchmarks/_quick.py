@@ -34,6 +34,7 @@ QUICK = {
     "cells-scale": "--rows 100000",
     "choose": "Average EPPruner GreedyPruner SimplexWeights best random",
     "coupled": "speed",
+    "demo": "--seeds 1",
     "ep-quality": "--splits 1 --sets german image --ensembles bagging --pools waveform "
     "digits --runs 1 --jobs 1",
     "gates": "--sets piecewise banana --splits 2 --rows 10000",

@@ -3,7 +3,8 @@
 python -m benchmarks demo [--seeds 10] [--figure docs/figures/front.svg]
 
 Each seed splits the rows and trains all models anew. ± is the standard error of the mean
-over splits. Splits share rows, so that it is a little too small.
+over splits, which is a little too small because splits share rows. The 100 trees that are
+refined were chosen after the errors of 20, 50 and 100 trees had been seen on these splits.
 """
 
 import argparse
