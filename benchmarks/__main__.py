@@ -1,5 +1,6 @@
 """Run benchmarks: python -m benchmarks NAME [options], or all [--page]."""
 
+import os
 import pkgutil
 import sys
 from pathlib import Path
@@ -34,4 +35,11 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # As of `| head`. The interpreter would try again to write the rest when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)

@@ -4,6 +4,7 @@ python -m benchmarks coupled [speed] [scale] [large] [million] [effects] [curve]
 All but the million rows unless parts are named.
 """
 
+import argparse
 import time
 import tracemalloc
 
@@ -37,7 +38,9 @@ def main(argv: list[str]) -> None:
         "effects": effects,
         "curve": curve,
     }
-    for name in argv or [n for n in parts if n != "million"]:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks coupled")
+    parser.add_argument("part", nargs="*", choices=list(parts))
+    for name in parser.parse_args(argv).part or [n for n in parts if n != "million"]:
         parts[name]()
 
 

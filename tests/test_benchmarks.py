@@ -1,8 +1,10 @@
 """Benchmarks are run by hand; here only that each can be called by name."""
 
 import importlib
+import os
 import pkgutil
 import platform
+import subprocess
 import sys
 
 import pytest
@@ -39,6 +41,26 @@ def test_an_unknown_name_lists_the_known_ones(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["benchmarks", "nonsense"])
     assert main() == 2
     assert "generate" in capsys.readouterr().out
+
+
+def test_an_unknown_part_lists_the_known_ones(monkeypatch, capsys):
+    for words in (["--runs", "-3"], ["nonsense"]):
+        monkeypatch.setattr("sys.argv", ["benchmarks", "coupled", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == 2
+        assert "speed" in capsys.readouterr().err
+
+
+def test_a_reader_that_closes_the_pipe_sees_no_traceback():
+    command = [sys.executable, "-m", "benchmarks"]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as out:
+        done = subprocess.run(
+            command, cwd=_quick.ROOT, stdout=out, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_short_forms_are_those_of_benchmarks_that_there_are():

@@ -50,6 +50,13 @@ def test_an_old_file_is_there_until_all_is_written(path):
     assert path.read_bytes() == b"new"
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder of Linux")
+def test_an_error_names_the_file_that_was_asked_for():
+    with pytest.raises(OSError, match=r"x\.skops") as caught:
+        write("/proc/x.skops")
+    assert caught.value.filename == "/proc/x.skops"
+
+
 @posix
 def test_permissions_of_the_old_file_are_kept(path):
     path.chmod(0o640)

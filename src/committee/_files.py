@@ -46,21 +46,26 @@ def replaced_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     mode = _checked_mode(target)
     # A name may have the maximum length already, so only a part of it is used.
     partial = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.partial")
-    with open(partial, "xb") as file:
-        try:
-            if mode is not None:
-                os.chmod(partial, mode)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
-            os.replace(partial, target)
-        except BaseException:
-            # Closing writes the rest of the buffer, and may fail like any write.
-            with suppress(OSError):
+    try:
+        with open(partial, "xb") as file:
+            try:
+                if mode is not None:
+                    os.chmod(partial, mode)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
                 file.close()
-            partial.unlink(missing_ok=True)
-            raise
+                os.replace(partial, target)
+            except BaseException:
+                # Closing writes the rest of the buffer, and may fail like any write.
+                with suppress(OSError):
+                    file.close()
+                partial.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        if error.filename == str(partial):
+            error.filename = str(target)  # the file that was asked for
+        raise
     _sync_folder(target.parent)
 
 

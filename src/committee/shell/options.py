@@ -274,7 +274,8 @@ class Train(Options):
     )
     minutes: float | None = option(
         None,
-        "Time budget in minutes. Learners that would exceed it are skipped. Default: "
+        "Time budget in minutes. Learners that would exceed it are skipped; the first is "
+        "always trained. Default: "
         f"{', '.join(f'{m:g} for {name}' for name, m in MINUTES.items())}.",
         min=0,
     )
