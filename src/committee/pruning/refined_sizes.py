@@ -119,10 +119,12 @@ def _order(refiner: Refiner, kept: Kept, limits: Limits) -> IntArray:
     if np.ptp(np.abs(kept.w)) > 1e-12 * np.abs(kept.w).max():
         return np.argsort(-np.abs(kept.w), kind="stable")
     n = k if limits.max_members is None else min(limits.max_members, k)
-    pairs = PairErrors(refiner.votes, refiner.folds)
-    if k == len(refiner.roster):
+    every = k == len(refiner.roster)
+    votes = refiner.votes if every else refiner.votes.of_members(kept.members)
+    pairs = PairErrors(votes, refiner.folds)
+    if every:
         refiner.pairs = pairs  # the choice of trees is assessed too
-    return np.searchsorted(kept.members, pairs.greedy_order(kept.members, n))
+    return pairs.greedy_order(np.arange(k), n)
 
 
 def check_refinable(ensemble: Any, roster: Roster, X: Any, y: Any) -> None:
@@ -226,7 +228,9 @@ def refined_within(
         if limits.tolerance is not None and search.within():
             search.try_fewer_leaves(k)
             break
-    return search.result()
+    made = search.result()
+    refiner.forget()
+    return made
 
 
 class _Search:

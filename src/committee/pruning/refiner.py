@@ -201,6 +201,11 @@ class Refiner:
         """Leaf numbers (N,) by rows and members; the refiner keeps both alive."""
         return {}
 
+    def forget(self) -> None:
+        """Drop made-up rows and leaf numbers: a summary needs neither."""
+        for name in ("_judging", "_finally", "_known_leaves"):
+            self.__dict__.pop(name, None)
+
     def refined(
         self, members: IntArray, w: FloatArray, max_leaves: int | None = None
     ) -> Refined:

@@ -194,7 +194,9 @@ def _mean_of_groups(problems: Sequence[Problem], solved: _Limited) -> FloatArray
     for problem, found in zip(problems, solved, strict=True):
         for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
             a = problem.n_votes[rows, None] * problem.share[rows]
-            output[rows] += np.einsum("nk,nkt->nt", a, cut.votes(c, rows))
+            # Tree by tree: of k trees and T classes at once there may be gigabytes.
+            for a_m, leaves in zip(a.T, cut.leaves_of(rows).T, strict=True):
+                output[rows] += a_m[:, None] * c[leaves]
         n += problem.n_votes
     return np.asarray(output / np.maximum(n, 1)[:, None])
 
@@ -208,10 +210,10 @@ def _moments(
     """Return moments of the votes of one group: numbers, or margins of two classes."""
     moments = np.zeros((len(GroupVotes._fields), len(problem.y)))
     for (_, rows), (cut, c) in zip(problem.folds, found, strict=True):
-        votes, at = cut.votes(c, rows), np.arange(len(rows))
-        u = votes[at, :, right[rows]]
+        leaves = cut.leaves_of(rows)
+        u = c[leaves, right[rows, None]]
         if other is not None:
-            u = u - votes[at, :, other[rows]]
+            u = u - c[leaves, other[rows, None]]
         mask = None if problem.held_out is None else problem.held_out[rows]
         moments[:, rows] = GroupVotes.of(u / problem.w, mask, problem.w)
     return GroupVotes(*moments)

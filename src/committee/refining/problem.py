@@ -253,9 +253,9 @@ class Cut:
         """Return c0 of the leaves, (L, T), of all rows or without a fold."""
         return self.problem.start(self.shrink, fold)[self.leaves]
 
-    def votes(self, c: FloatArray, rows: IntArray) -> FloatArray:
-        """Return w u, the values of the leaves of some rows in each tree, (n, k, T)."""
-        return np.asarray(c[self.number[self.problem.rows[rows]]])
+    def leaves_of(self, rows: IntArray) -> IntArray:
+        """Return the leaf of some rows in each tree, (n, k)."""
+        return np.asarray(self.number[self.problem.rows[rows]])
 
     def at_nodes(self, c: FloatArray) -> FloatArray:
         """Return values of all nodes: c at leaves and below them, means above them.
