@@ -100,15 +100,17 @@ def _contents_of_the_api(page: str) -> str:
     for line in page.splitlines():
         if line.startswith("## "):
             heading = line[3:]
+            sections[heading] = []
         for word in re.findall(r"\w+", line):
             where.setdefault(word, heading)
     for name in public_names():
-        sections.setdefault(where[name], []).append(name)
+        sections[where[name]].append(name)
     return "".join(
         f"\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n"
         + "".join(f"api/{page_of(name)}\n" for name in sorted(names, key=str.lower))
         + "```\n"
         for heading, names in sections.items()
+        if names
     )
 
 
