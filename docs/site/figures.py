@@ -90,7 +90,8 @@ def choose(path: Path) -> None:
     for name, found in rows.items():
         size = found[:, 2].mean()
         error = np.exp(np.log(found[:, 0] / rows["Average"][:, 0]).mean())
-        ax.plot(size, error, "o", color="#0072B2" if name in NAMED else "#BBBBBB")
+        color, front = ("#0072B2", 3) if name in NAMED else ("#BBBBBB", 2)
+        ax.plot(size, error, "o", color=color, zorder=front)
         if name in NAMED:
             se = error * np.hypot.reduce(found[:, 1] / found[:, 0]) / len(found)
             ax.errorbar(size, error, se, color="#0072B2", linewidth=1)
