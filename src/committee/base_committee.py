@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from committee._format import HELD_OUT, error_name
-from committee._notebook import headline_html
+from committee._notebook import headline_html, pool_block
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import (
     HasMethods,
@@ -554,6 +554,10 @@ class BaseCommittee(BaseEstimator):
     def _html_repr(self) -> str:
         """Return the HTML for a notebook: headlines above scikit-learn's diagram."""
         return f"{headline_html(self)}{estimator_html_repr(self)}"
+
+    _sk_visual_block_ = available_if(lambda self: isinstance(self.generator, Pool))(
+        pool_block
+    )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing of the members; see scikit-learn's guide."""
