@@ -137,7 +137,7 @@ def _read(name: str, path: Path) -> Dataset:
         arrays["train_idx"], arrays["test_idx"] = rows[:, :size], rows[:, size:]
     if not {"X", "y"} <= arrays.keys():
         raise ValueError(
-            f"{path} must hold the arrays X and y, or X_train, y_train, X_test and "
+            f"{path} must contain the arrays X and y, or X_train, y_train, X_test and "
             f"y_test. Got {sorted(arrays)}."
         )
     dataset = _dataset(name, arrays["X"], arrays["y"], str(path))

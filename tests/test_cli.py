@@ -167,7 +167,7 @@ BAD_INPUT = {
     "a model to standard output": (
         ("train", "grades.csv", "--target", "grade", "-o", "-"),
         2,
-        "goes to a file",
+        "output file is missing",
     ),
     "missing columns": (
         ("predict", "classifier.skops", "narrow.csv"),
@@ -177,7 +177,7 @@ BAD_INPUT = {
     "words for numbers": (
         ("predict", "classifier.skops", "words.csv"),
         1,
-        "'size' must hold finite numbers",
+        "'size' must contain finite numbers",
     ),
     "proba of a regressor": (
         ("predict", "regressor.skops", "prices.csv", "--proba"),
@@ -373,7 +373,7 @@ WRONG_CALLS = {
     "seed": (("--seed", 2**32), "'--seed'"),
     "no jobs": (
         ("--jobs", 0),
-        "0 jobs cannot work: give 1 or more, or -1 for all cores.",
+        "--jobs must not be 0: use 1 or more, or -1 for all cores.",
     ),
     "jobs beyond reason": (("--jobs", 10**6), "'--jobs'"),
     "no number": (("--members", "many"), "'--members'"),

@@ -322,14 +322,14 @@ def test_dask_gives_what_memory_gives(name, kind):
 )
 def test_what_takes_no_dask_says_why_in_one_sentence(name, kind):
     F, y = make_problem(kind, N=200)
-    with pytest.raises(ValueError, match="and takes no Dask") as refused:
+    with pytest.raises(ValueError, match="and does not support Dask") as refused:
         make(name).fit(spread(F), y)
     message = str(refused.value)
     kind_of_combiner = COMBINERS[name].__name__
     assert message.startswith(f"{kind_of_combiner} ")
     assert message.endswith(".")
     assert ". " not in message
-    assert f"take {kind_of_combiner}" not in message
+    assert f"use {kind_of_combiner}" not in message
 
 
 @pytest.mark.parametrize(

@@ -336,7 +336,7 @@ def test_frames_give_what_arrays_give_and_their_names_are_checked(frame, generat
 def test_columns_of_one_name_are_refused():
     X, y = _classes()
     twice = pd.DataFrame(X[:, :3], columns=["a", "b", "a"])
-    with pytest.raises(ValueError, match="different names: 'a' is there twice"):
+    with pytest.raises(ValueError, match="different names: 'a' occurs twice"):
         CommitteeClassifier(generator=Bagging(3)).fit(twice, y)
 
 

@@ -447,7 +447,7 @@ def test_combiners_that_cannot_weigh_classes_in_chunks_refuse_before_training():
         committee = CommitteeClassifier(
             Untrained(), generator=Bagging(3), combiner=combiner
         )
-        with pytest.raises(ValueError, match="takes no Dask collections for that"):
+        with pytest.raises(ValueError, match="does not support Dask collections"):
             committee.fit(*spread(X, y))
 
 

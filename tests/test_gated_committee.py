@@ -206,7 +206,7 @@ def test_what_has_no_gate_or_no_place_for_one_says_so():
             wrong.fit(X3, y3)
     booster = GradientBoostingClassifier(n_estimators=5).fit(X3[::2], y3[::2])
     rounds = prune(booster, X3[1::2], y3[1::2], combiner="average")
-    with pytest.raises(ValueError, match="scores add up"):
+    with pytest.raises(ValueError, match="scores are summed"):
         rounds.with_gate(NeighbourGate(), X3[1::2], y3[1::2])
     with pytest.raises(TypeError, match=r"such as SoftmaxGate\(\). Got 'softmax'"):
         committee.with_gate("softmax", X3[1::2], LABELS[1::2])

@@ -160,7 +160,7 @@ def test_nothing_is_kept_unless_asked_for():
     ("options", "message"),
     [
         ({"weigh_on": "train"}, 'weigh_on="train" has none: use weigh_on="held-out"'),
-        ({"generator": AdaBoost(3)}, "AdaBoost leaves none out: give a fraction"),
+        ({"generator": AdaBoost(3)}, "AdaBoost leaves none out: pass a fraction"),
     ],
 )
 def test_rows_that_members_have_seen_are_refused(options, message):

@@ -7,21 +7,8 @@ import pytest
 import sklearn
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import Ridge
-from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from committee import (
-    Average,
-    Bagging,
-    CommitteeClassifier,
-    CommitteeRegressor,
-    EPPruner,
-    Pool,
-    prune,
-    refine,
-)
+from committee import Average, Bagging, CommitteeClassifier, EPPruner, prune
 from committee._format import figures
 
 X, Y = load_iris(return_X_y=True)
@@ -99,27 +86,3 @@ def test_a_spread_of_nothing_is_left_out():
     step = committee.combiner_.posterior_
     committee.combiner_.posterior_ = replace(step, loo_se=0.0)
     assert "±" not in shown(committee)
-
-
-def test_a_diagram_has_the_members_of_a_pool_and_the_combiner():
-    pool = Pool([("<b>bayes", GaussianNB()), make_pipeline(StandardScaler(), Ridge())])
-    for combiner, parts in ((None, 2), (EPPruner(), 3)):
-        committee = CommitteeRegressor(generator=pool, combiner=combiner)
-        for whole in (committee, make_pipeline(StandardScaler(), committee)):
-            html = whole._repr_html_().split("</style>")[-1]
-            assert "&lt;b&gt;bayes" in html
-            assert "<b>bayes" not in html
-            assert "GaussianNB" in html
-            assert "EPPruner" in html or combiner is None
-            assert html.count('class="sk-parallel-item"') == parts
-    # Members that are trained alike are one parameter, as everywhere.
-    html = CommitteeRegressor(Ridge(), combiner=EPPruner())._repr_html_()
-    assert "estimator: Ridge" in html
-    assert "combiner: EPPruner" in html
-
-
-def test_a_refined_committee_counts_the_members_before():
-    forest = RandomForestClassifier(20, max_depth=2, random_state=0).fit(X, Y)
-    small = refine(forest, X, Y, oob=True, max_members=3, random_state=0)
-    small.summary()
-    assert "<b>3 of 20</b> members" in shown(small)

@@ -130,7 +130,7 @@ def test_labels_may_have_any_names_of_the_same_order(model, names):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:.*is written, and holds types")
+@pytest.mark.filterwarnings("ignore:.*is written. It contains types")
 @pytest.mark.parametrize("kind", [name for name in KINDS if "Boost" not in name])
 def test_copies_and_files_answer_as_the_model_does(kind, tmp_path):
     made, options, trusted = KINDS[kind]

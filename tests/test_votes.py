@@ -187,7 +187,7 @@ def test_twins_in_regression_go_by_number(rng):
 def test_votes_are_asked_for_in_chunks_too(regression_problem):
     F, y = regression_problem
     for name in VOTES:
-        with pytest.raises(ValueError, match=r"needs the votes.*shape \(N, 7\)"):
+        with pytest.raises(ValueError, match=r"needs votes.*shape \(N, 7\)"):
             COMBINERS[name]().fit(spread(F, 10), da.from_array(y, 10))
 
 
@@ -282,7 +282,7 @@ def test_the_output_of_a_dask_array_is_lazy(binary_problem):
 
 def test_warnings_are_those_of_memory(regression_problem):
     F, y = regression_problem
-    with pytest.warns(UserWarning, match="these sum to 0.4 for 40 rows"):
+    with pytest.warns(UserWarning, match="they sum to 0.4 for 40 rows"):
         EPPruner().fit(
             spread(F, 10), da.from_array(y, 10), sample_weight=np.full(40, 0.01)
         )
@@ -300,7 +300,7 @@ def test_targets_that_do_not_fit_name_their_chunk(binary_problem):
     F, y = binary_problem
     wrong = np.where(np.arange(40) == 31, 5, y)
     with pytest.raises(
-        ValueError, match=r"Chunk 3: y must hold the class codes 0\.\.1"
+        ValueError, match=r"Chunk 3: y must contain the class codes 0\.\.1"
     ):
         EPPruner().fit(spread(F, 10), da.from_array(wrong, 10))
     weight = np.where(np.arange(40) == 12, -1.0, 1.0)
@@ -327,12 +327,13 @@ def test_unknown_sizes(binary_problem):
 def test_what_cannot_be_weighed_in_chunks_is_refused(binary_problem):
     F, y = binary_problem
     with pytest.raises(
-        ValueError, match=r"GreedyPruner with scoring .* takes no Dask .* LeastSquares"
+        ValueError,
+        match=r"GreedyPruner with scoring .* does not support Dask .* LeastSquares",
     ):
         GreedyPruner(scoring="accuracy").fit(spread(F, 10), da.from_array(y, 10))
     with pytest.raises(
         ValueError,
-        match=r"OrderPruner with this criterion needs all rows .* or take ARDPruner",
+        match=r"OrderPruner with this criterion needs all rows .* or use ARDPruner",
     ):
         OrderPruner("boosting-order").fit(spread(F, 10), da.from_array(y, 10))
     with pytest.raises(ValueError, match="but F is not"):

@@ -132,7 +132,10 @@ def test_n_jobs_does_not_matter():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"combiner": None}, "needs a combiner with an evidence.*combiner=None"),
+        (
+            {"combiner": None},
+            "needs a combiner that computes the evidence.*combiner=None",
+        ),
         ({"combiner": EPPruner(), "weigh_on": "train"}, "weigh_on='train'"),
         ({"combiner": SimplexWeights()}, "EPPruner or ARDPruner. Got SimplexWeights"),
         (

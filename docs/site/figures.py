@@ -90,8 +90,7 @@ def choose(path: Path) -> None:
     for name, found in rows.items():
         size = found[:, 2].mean()
         error = np.exp(np.log(found[:, 0] / rows["Average"][:, 0]).mean())
-        color, front = ("#0072B2", 3) if name in NAMED else ("#BBBBBB", 2)
-        ax.plot(size, error, "o", color=color, zorder=front)
+        ax.plot(size, error, "o", color="#0072B2" if name in NAMED else "#BBBBBB")
         if name in NAMED:
             se = error * np.hypot.reduce(found[:, 1] / found[:, 0]) / len(found)
             ax.errorbar(size, error, se, color="#0072B2", linewidth=1)

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.ensemble import VotingClassifier
 
 from committee._format import (
     LEAVE_ONE_OUT,
@@ -100,7 +99,7 @@ def headline_html(committee: Any) -> str:
     Nothing is measured here. Numbers that fitting or pruning did not store are left out.
     Returns an empty string for a committee that is not fitted.
     """
-    if not hasattr(committee, "roster_"):
+    if not hasattr(committee, "weights_"):
         return ""
     numbers = [_members(committee), _error(committee), _bytes(committee)]
     cells = [
@@ -110,21 +109,9 @@ def headline_html(committee: Any) -> str:
     return f"<div>{''.join(cells)}</div>"
 
 
-def pool_block(committee: Any) -> Any:
-    """Return a committee's part of scikit-learn's diagram: its pool, combiner and gate."""
-    pool = committee.generator
-    parts = list(zip(pool.names, pool.members, strict=True))
-    for name in ("combiner", "gate"):
-        part = getattr(committee, name)
-        parts += [(name, part)] if hasattr(part, "fit") else []
-    # Its parallel blocks have no other door that stays the same between versions.
-    return VotingClassifier(parts)._sk_visual_block_()
-
-
 def _members(committee: Any) -> tuple[str, str]:
-    combiner, summary = committee.combiner_, getattr(committee, "_summary", None)
+    combiner = getattr(committee, "combiner_", None)
     whole = len((committee if combiner is None else combiner).weights_)
-    whole = whole if summary is None else summary.n_members_before
     return f"{np.count_nonzero(committee.weights_):,} of {whole:,}", "members"
 
 

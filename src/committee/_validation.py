@@ -149,7 +149,7 @@ def check_predictions(F: Any) -> FloatArray:
             f"classes on the last axis. Got shape {F.shape} instead."
         )
     if F.shape[1] == 0:
-        raise ValueError(f"F must have one member at least. Got shape {F.shape}.")
+        raise ValueError(f"F must have at least one member. Got shape {F.shape}.")
     return F  # type: ignore[no-any-return]
 
 
@@ -158,8 +158,8 @@ def _refuse_infinite(F: FloatArray) -> None:
     finite = np.asarray(np.isfinite(F).reshape(*F.shape[:2], -1).all(axis=(0, 2)))
     if not finite.all():
         raise ValueError(
-            "F contains NaN or infinity: a member's prediction must be finite. Look at "
-            f"the members {np.flatnonzero(~finite)[:10].tolist()}."
+            "F contains NaN or infinity: predictions of members must be finite. Check "
+            f"members {np.flatnonzero(~finite)[:10].tolist()}."
         )
 
 
@@ -188,7 +188,7 @@ def check_targets(F: FloatArray, y: Any) -> FloatArray | IntArray:
         return check_class_codes(y, F.shape[2])
     if numbers is None:
         raise ValueError(
-            "For F of shape (N, M) y must hold numbers. Got values such as "
+            "For F of shape (N, M) y must contain numbers. Got values such as "
             f"{y[:3].tolist()}; classes need F of shape (N, M, K)."
         )
     return numbers
@@ -211,8 +211,8 @@ def check_size(A: FloatArray, name: str) -> None:
     largest = float(max(A.max(initial=0.0), -A.min(initial=0.0)))
     if largest > _LARGEST:
         raise ValueError(
-            f"{name} must have no number above {_LARGEST:g}: its square would be infinite. "
-            f"Got {largest:.3g}. Scale {name}."
+            f"{name} must not contain a number above {_LARGEST:g}: its square would be "
+            f"infinite. Got {largest:.3g}. Scale {name}."
         )
 
 
@@ -232,7 +232,7 @@ def check_class_codes(y: Any, n_classes: int) -> IntArray:
     )
     if not integral or codes.min() < 0 or codes.max() >= n_classes:
         raise ValueError(
-            f"y must hold the class codes 0..{n_classes - 1}, the positions on the "
+            f"y must contain the class codes 0..{n_classes - 1}, the positions on the "
             f"last axis of F. Got values such as {codes[:3].tolist()}; "
             "sklearn.preprocessing.LabelEncoder makes codes from labels."
         )
@@ -247,7 +247,7 @@ def label_codes(y: Any, classes: Any) -> IntArray:
     strange = [label for label in labels if label not in known]
     if strange:
         raise ValueError(
-            f"y holds the label {strange[0]!r}, which is not a class of the ensemble. "
+            f"y contains the label {strange[0]!r}, which is not a class of the ensemble. "
             f"Its classes are {list(known)[:10]}."
         )
     return np.array([known[label] for label in labels], dtype=np.intp)
@@ -267,8 +267,8 @@ def check_held_out(held_out: Any, shape: tuple[int, ...]) -> BoolArray | None:
     if not mask.any():
         raise ValueError(
             "held_out is False everywhere: no member left out any of the rows (or "
-            "there is 1 sample), so nothing is known about their errors. Give rows "
-            "that the members have not seen, or held_out=None to use the training "
+            "there is 1 sample), so their errors cannot be estimated. Pass rows that "
+            "the members were not trained on, or held_out=None to use the training "
             "rows."
         )
     return None if mask.all() else mask
@@ -281,7 +281,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(
-                f"The columns of X need different names: {twice!r} is there twice."
+                f"The columns of X need different names: {twice!r} occurs twice."
             )
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         return X
@@ -328,7 +328,7 @@ def check_sample_weight(sample_weight: Any, F: Any) -> FloatArray | None:
         raise ValueError(
             f"Positive entries of sample_weight must lie between {_LIGHTEST:g} and "
             f"{_HEAVIEST:g}, and the largest may be {_HEAVIEST:g} times the least. Got "
-            f"{low:g} to {high:g}: give zero to rows that do not count."
+            f"{low:g} to {high:g}: set the weights of unused rows to zero."
         )
     return s  # type: ignore[no-any-return]
 
@@ -340,7 +340,7 @@ def check_weights(w: Any, n_members: int) -> FloatArray:
     w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="w")
     if w.shape != (n_members,):
         raise ValueError(
-            f"w must hold one weight for each of the {n_members} members. Got shape "
+            f"w must contain one weight for each of the {n_members} members. Got shape "
             f"{w.shape}."
         )
     return w  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from committee._format import HELD_OUT, error_name
-from committee._notebook import headline_html, pool_block
+from committee._notebook import headline_html
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee._validation import (
     HasMethods,
@@ -265,8 +265,8 @@ class BaseCommittee(BaseEstimator):
         self._fitted_roster()
         if self.gate_ is None:
             raise AttributeError(
-                f"This {type(self).__name__} has no gate: its weights are the same "
-                "everywhere, weights_. Fit it with gate=..., or call with_gate."
+                f"This {type(self).__name__} has no gate: its weights are constant, "
+                "see weights_. Fit it with gate=..., or call with_gate."
             )
         return self.gate_.weights(X, self._member_predictions(X, self.n_jobs))
 
@@ -301,8 +301,8 @@ class BaseCommittee(BaseEstimator):
             )
         if self.roster_.output == "scores":
             raise ValueError(
-                "The members are rounds of a booster. Their scores add up, so a gate "
-                "cannot weigh them one against the other."
+                "The members are rounds of a booster. Their scores are summed, so a "
+                "gate cannot weigh them."
             )
         mask = self._unseen(X)
         y = self._check_y(y)
@@ -328,8 +328,8 @@ class BaseCommittee(BaseEstimator):
         if found in ("same", "another order"):
             raise ValueError(
                 "The members were trained on these rows, so their errors there are "
-                "too small. Give fresh rows, or fit the committee with "
-                "gate=..., which uses held-out rows."
+                "too small. Pass fresh rows, or fit the committee with gate=..., "
+                "which uses held-out rows."
             )
         return None
 
@@ -385,8 +385,8 @@ class BaseCommittee(BaseEstimator):
         """Train and weigh members in batches, until the evidence stops rising."""
         if plan.combiner is None or self.weigh_on == "train":
             raise ValueError(
-                'stop="evidence" needs a combiner with an evidence, such as EPPruner(), '
-                'and weigh_on="held-out" or a fraction. Got '
+                'stop="evidence" needs a combiner that computes the evidence, such as '
+                'EPPruner(), and weigh_on="held-out" or a fraction. Got '
                 f"combiner={self.combiner!r} and weigh_on={self.weigh_on!r}."
             )
         rows = None
@@ -554,10 +554,6 @@ class BaseCommittee(BaseEstimator):
     def _html_repr(self) -> str:
         """Return the HTML for a notebook: headlines above scikit-learn's diagram."""
         return f"{headline_html(self)}{estimator_html_repr(self)}"
-
-    _sk_visual_block_ = available_if(lambda self: isinstance(self.generator, Pool))(
-        pool_block
-    )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing of the members; see scikit-learn's guide."""

@@ -26,7 +26,7 @@ _WrongCall: type[Any] = inspect.getmro(typer.BadParameter)[1]
 
 
 class _Shell(TyperGroup):
-    """Commands whose errors, errors of usage included, are one sentence."""
+    """Commands that report every error, including usage errors, in one line."""
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run a command and exit with its status."""
@@ -79,7 +79,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Show the help if there is no command."""
+    """Show the help if the command is missing."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
         raise typer.Exit(USAGE)

@@ -62,8 +62,8 @@ def as_combiner(combiner: Any, random_state: RandomState = None) -> Any:
     combiner : combiner, str or None
         The name of a combiner, or of a criterion of `OrderPruner`. All other parameters
         have their defaults.
-    random_state : int, RandomState or None
-        Seed of a combiner that is given by name and draws random numbers.
+    random_state : int, RandomState instance or None, default=None
+        Controls a combiner that is given by name. Pass an int for reproducible results.
 
     Returns
     -------

@@ -83,8 +83,10 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         Number of members to train or predict in parallel. None means 1 and -1 all
         processors. The results do not depend on it. Ignored for Dask collections.
     random_state : int, RandomState instance or None, default=None
+        Controls the members, the generator and the combiner. Pass an int for
+        reproducible results.
     verbose : bool, default=False
-        Show a progress bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Attributes
     ----------
@@ -214,7 +216,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         super()._check_chunks(fit_params)
         if self.class_weight is not None:
             raise ValueError(
-                "class_weight takes no Dask collections: give its weights as "
+                "class_weight does not support Dask collections: pass the weights as "
                 "sample_weight."
             )
 

@@ -103,7 +103,7 @@ def check_kind(committee: Any) -> None:
 
 
 def check_rows_are_held_out(committee: Any, asked: str) -> None:
-    """Raise ValueError if there are no held-out rows to measure errors on.
+    """Raise ValueError without held-out rows to measure errors on.
 
     `asked` is the argument that needs them, or "a gate".
     """
@@ -115,9 +115,8 @@ def check_rows_are_held_out(committee: Any, asked: str) -> None:
         )
     if isinstance(committee.weigh_on, str) and not generator.leaves_rows_out:
         raise ValueError(
-            f"{asked} needs held-out rows, and "
-            f"{type(generator).__name__} leaves none out: give a fraction of the "
-            "rows, such as weigh_on=0.25."
+            f"{asked} needs held-out rows, and {type(generator).__name__} leaves none "
+            "out: pass a fraction of the rows, such as weigh_on=0.25."
         )
 
 
@@ -131,25 +130,26 @@ def check_chunks(committee: Any, fit_params: dict[str, Any]) -> None:
         )
     if committee.gate is not None:
         raise TypeError(
-            f"{type(committee.gate).__name__} needs all rows in memory and takes no Dask "
-            "collections: set gate=None, or compute() the collections."
+            f"{type(committee.gate).__name__} needs all rows in memory and does not "
+            "support Dask collections: set gate=None, or compute() the collections."
         )
     if not isinstance(committee.weigh_on, str):
         raise TypeError(
-            f"weigh_on={committee.weigh_on:g} splits off rows in memory and takes no "
-            'Dask collections: set weigh_on="held-out", as the members of Bagging and '
-            "MiniBatches leave rows out."
+            f"weigh_on={committee.weigh_on:g} splits off rows in memory and does not "
+            'support Dask collections: set weigh_on="held-out", as the members of '
+            "Bagging and MiniBatches leave rows out."
         )
     plan = plan_of(committee, in_memory=False)
     if plan.asked is not None:
         raise ValueError(
-            f"{plan.asked} measures rows in memory and takes no Dask collections: leave it "
-            "out, and prune() the committee on other rows, which may be Dask "
-            "collections, for intervals, sets and calibrated probabilities."
+            f"{plan.asked} measures rows in memory and does not support Dask "
+            "collections: leave it out, and prune() the committee on other rows, "
+            "which may be Dask collections, for intervals, sets and calibrated "
+            "probabilities."
         )
     if committee.stop is not None:
         raise ValueError(
-            f"stop={committee.stop!r} trains members in turn and takes no Dask "
+            f"stop={committee.stop!r} trains members in turn and does not support Dask "
             "collections: set stop=None, or compute() as many rows as fit."
         )
     combiner = as_combiner(plan.combiner)

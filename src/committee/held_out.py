@@ -139,7 +139,8 @@ class HeldOutPredictions:
         if self.p is None:
             raise ValueError(
                 "The probabilities of an ensemble that does not average its members "
-                "(a median, a second layer) are not known from F: leave out scoring."
+                "(a median, a second layer) cannot be computed from F: leave out "
+                "scoring."
             )
         return self.p
 

@@ -106,7 +106,7 @@ class Kernel:
         """
         if not self.of_distances:
             raise ValueError(
-                f"A kernel of distances is needed, one of {list(_OF_DISTANCES)}. Got "
+                f"A distance-based kernel is needed, one of {list(_OF_DISTANCES)}. Got "
                 f"{self.name!r}."
             )
         r = _distances(X, Z)
@@ -152,10 +152,10 @@ def warn_of_scales(X: FloatArray, kernel: str | GramFunction | None) -> None:
     wide, narrow = (some[f(spread[some])] for f in (np.argmax, np.argmin))
     if spread[wide] > _UNLIKE * spread[narrow]:
         warnings.warn(
-            f"Column {wide} of X has a range of {spread[wide]:.3g}, column {narrow} one of "
-            f"{spread[narrow]:.3g}: distances between rows hardly see the second. Scale "
-            "the columns, with a StandardScaler in a pipeline for one; a gamma that is "
-            "given is taken as it is.",
+            f"Column {wide} of X has a range of {spread[wide]:.3g}, column {narrow} "
+            f"one of {spread[narrow]:.3g}: distances between rows hardly depend on the "
+            "second. Scale the columns, for example with a StandardScaler in a "
+            "pipeline. A gamma that you set is used as it is.",
             UserWarning,
             stacklevel=2,
         )
@@ -179,8 +179,8 @@ def median_gamma(X: FloatArray, kernel: Any = "rbf") -> float:
     D = D[1e-13 * X.shape[1] * largest < D]
     if len(D) == 0:
         raise ValueError(
-            "gamma=None takes the median distance between the rows of X (n_samples="
-            f"{len(X)}), and there are no two that differ: give gamma a number."
+            "gamma=None uses the median distance between the rows of X "
+            f"(n_samples={len(X)}), but all rows are equal: set gamma to a number."
         )
     middle = float(np.median(D))
     # D has squares of the norm that these kernels do not square.

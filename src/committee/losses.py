@@ -73,7 +73,7 @@ def mean_and_se(
 
         mean = sum s l / sum s,    se = sqrt( sum s^2 (l - mean)^2 ) / sum s
 
-    Rows with weight zero have no effect; both are NaN if there are no others.
+    Rows with weight zero have no effect; both are NaN if all weights are zero.
     """
     s = np.ones(len(losses)) if sample_weight is None else sample_weight
     total = float(s.sum())
@@ -278,12 +278,12 @@ def classification_scores(
     ----------
     y, predicted : int arrays of shape (N,)
         Codes 0..K-1.
-    p : array of shape (N, K), optional
+    p : array of shape (N, K), default=None
         Class probabilities. The Brier score is (p_1 - y)^2 for two classes and the
         squared distance of p from the one-hot y for more. The AUC for more than two
         classes is the mean over classes of one against the rest. Classes without rows
         are left out. There is no AUC if all rows are of one class.
-    sample_weight : array of shape (N,), optional
+    sample_weight : array of shape (N,), default=None
     """
     s = sample_weight
     scores = {"error rate": mean_of(error_losses(predicted, y), s)}

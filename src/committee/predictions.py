@@ -52,7 +52,7 @@ def member_predictions(
     F : array of shape (N, M) or (N, M, K)
         The K classes are `classes_` of the ensemble; for a list the sorted union of the
         members' classes. A class that a member was not trained on has probability zero.
-        For the rounds of a booster F holds scores.
+        For the rounds of a booster, F contains scores.
 
     Examples
     --------

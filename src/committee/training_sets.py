@@ -155,11 +155,12 @@ def bias_variance(
     n_sets : int, default=50
         Number S of training sets, at least 2.
     random_state : int, RandomState instance or None, default=None
-        Controls the training sets and the random states of the clones.
+        Controls the training sets and the random states of the clones. Pass an int for
+        reproducible results.
     n_jobs : int, default=None
-        Number of sets that are fitted at the same time.
+        Number of sets that are fitted in parallel.
     verbose : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar on standard error.
 
     Returns
     -------

@@ -153,7 +153,7 @@ class Votes:
 
     @property
     def row_weights(self) -> FloatArray:
-        """Weights of the rows, (N,); ones if there are no sample weights."""
+        """Weights of the rows, (N,); ones without sample weights."""
         s = self.sample_weight
         return np.ones(len(self.y)) if s is None else s
 
@@ -200,7 +200,7 @@ class Votes:
         return float(np.bincount(self.y, self.sample_weight).argmax())
 
     def mean_weight(self) -> float:
-        """Return the mean row weight; 1 if there are no sample weights."""
+        """Return the mean row weight; 1 without sample weights."""
         if not self.weighted:
             return 1.0
         total, n_rows = self.aside(weight_and_rows)
@@ -301,7 +301,7 @@ def checked_rows(
     The mask (N, M) is None without `oob`. Raises ValueError if `oob` is impossible.
     """
     if y is None:
-        raise ValueError("y is None: give a target for every row.")
+        raise ValueError("y is None: pass a target for every row.")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     y = as_numbers(y) if roster.classes is None else label_codes(y, roster.classes)
@@ -444,9 +444,9 @@ def _count_votes(
     if votes[-1] > 0 and not votes[:-1].any():
         raise ValueError(
             "held_out is False everywhere: no member left out any of the rows (or "
-            "every such row has weight zero), so nothing is known about their errors. "
-            "Give rows that the members have not seen, or held_out=None to use the "
-            "training rows."
+            "every such row has weight zero), so their errors cannot be estimated. "
+            "Pass rows that the members were not trained on, or held_out=None to use "
+            "the training rows."
         )
     return votes
 

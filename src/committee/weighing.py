@@ -158,11 +158,11 @@ def _refuse_others(
     if rows is None and not generator.leaves_rows_out:
         raise ValueError(
             f"{type(generator).__name__} leaves no rows out, and on training rows the "
-            "evidence is not informative: give a fraction of the rows to weigh on, such "
-            "as weigh_on=0.25."
+            "evidence is not informative: pass a fraction of the rows to weigh on, "
+            "such as weigh_on=0.25."
         )
     if not isinstance(combiner, EvidencePruner):
         raise TypeError(
-            'stop="evidence" needs a combiner with an evidence: EPPruner or ARDPruner. '
-            f"Got {type(combiner).__name__}."
+            'stop="evidence" needs a combiner that computes the evidence: EPPruner or '
+            f"ARDPruner. Got {type(combiner).__name__}."
         )

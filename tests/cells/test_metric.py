@@ -38,5 +38,5 @@ def test_noise_has_no_metric(rng):
 
 def test_a_kernel_of_other_distances_is_refused(rng):
     X = rng.normal(size=(50, 3))
-    with pytest.raises(ValueError, match="kernel of distances"):
+    with pytest.raises(ValueError, match="distance-based kernel"):
         learn_metric(X, X[:, :1], None, CellOptions(500, kernel="linear"))

@@ -96,5 +96,5 @@ def test_it_is_a_good_fit_by_itself(rng):
 def test_a_kernel_that_no_ridge_can_help_is_refused(rng):
     X, Y = problem(rng, 50)
     options = CellOptions(50, kernel=lambda A, B: -10 * np.exp(A @ B.T))
-    with pytest.raises(np.linalg.LinAlgError, match="larger number"):
+    with pytest.raises(np.linalg.LinAlgError, match="larger alpha"):
         train_cells(X, Y, None, options)

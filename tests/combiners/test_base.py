@@ -81,7 +81,7 @@ def test_columns_of_a_frame_are_the_names_of_the_members(combiner, regression_pr
         fitted.combine(frame.iloc[:, :6])
     with pytest.raises(ValueError, match=r"another order: \['member 6'"):
         fitted.combine(frame[frame.columns[::-1]])
-    with pytest.warns(UserWarning, match="F has no names of members"):
+    with pytest.warns(UserWarning, match="F has no member names"):
         fitted.combine(F)
     with pytest.warns(UserWarning, match="was fitted without names"):
         combiner().fit(F, y).combine(frame)
@@ -123,7 +123,7 @@ def test_predictions_that_are_not_finite(kind, value):
     [
         ((40, 7, 2, 2), r"F must have shape \(N, M\).*Got shape"),
         ((40, 7, 1), r"F must have shape \(N, M\).*Got shape"),
-        ((40, 0, 2), r"F must have one member at least"),
+        ((40, 0, 2), r"F must have at least one member"),
         ((40, 7, 0), r"F must have shape \(N, M\).*Got shape"),
         ((0, 7), r"0 sample\(s\)"),
         ((40, 0), r"0 feature\(s\)"),
@@ -177,7 +177,7 @@ def test_labels_that_are_not_codes(kind, relabel):
 
 def test_labels_where_numbers_are_due(regression_problem):
     F, y = regression_problem
-    with pytest.raises(ValueError, match=r"y must hold numbers.*classes need F of"):
+    with pytest.raises(ValueError, match=r"y must contain numbers.*classes need F of"):
         SimplexWeights().fit(F, np.where(y > 0, "yes", "no"))
 
 

@@ -158,7 +158,9 @@ def test_targets_far_from_zero():
 
 def test_too_few_iterations_warn():
     F, y = make_problem("regression")
-    with pytest.warns(ConvergenceWarning, match=r"below 1e-06\. Raise max_iter \(2\)"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"more than tol=1e-06\. Increase max_iter \(2\)"
+    ):
         pruner = EMPruner(max_iter=2).fit(F, y)
     assert not pruner.converged_
     assert pruner.n_iter_ == 2

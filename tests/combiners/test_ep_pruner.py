@@ -342,7 +342,7 @@ def test_trees_that_memorised_their_rows_are_judged_out_of_bag():
 
 def test_a_sequence_that_is_cut_short_warns_once_and_says_what_to_do():
     F, y = many_members("binary")
-    with pytest.warns(ConvergenceWarning, match="Raise max_iter") as caught:
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter") as caught:
         pruner = EPPruner(max_iter=2).fit(F, y)
     assert len(caught) == 1
     assert not pruner.converged_
@@ -366,7 +366,7 @@ def test_the_printed_sequence_goes_one_member_at_a_time(kind, masked):
 
 def test_the_printed_sequence_says_what_it_has_not_done():
     F, y = many_members("binary")
-    with pytest.warns(ConvergenceWarning, match="after 2 moves. Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match="after 2 moves. Increase max_iter"):
         EPPruner(sequence="printed", max_iter=2).fit(F, y)
 
 

@@ -261,7 +261,7 @@ def test_draws_choose_by_their_own_leave_one_out_errors(kind, masked, sequence):
 
 def test_draws_have_no_evidence_to_choose_by():
     F, y = make_problem("regression")
-    with pytest.raises(ValueError, match="take rule='min-loo' or 'one-se'"):
+    with pytest.raises(ValueError, match="use rule='min-loo' or 'one-se'"):
         MCMCPruner(loo="draws", rule="max-evidence").fit(F, y)
 
 
@@ -280,7 +280,7 @@ def test_one_se_of_the_draws_is_no_larger():
 
 def test_chains_that_have_not_met_warn():
     F, y = make_problem("regression")
-    with pytest.warns(ConvergenceWarning, match=r"R-hat .*Raise n_warmup \(0\)"):
+    with pytest.warns(ConvergenceWarning, match=r"R-hat .*Increase n_warmup \(0\)"):
         mcmc = MCMCPruner(n_samples=4, n_warmup=0, random_state=0).fit(F, y)
     assert not mcmc.converged_
     assert mcmc.r_hat_.max() > 1.05

@@ -209,7 +209,7 @@ def test_a_gate_has_no_constant(numbers, labels):
 
 def test_others_add_it_or_refuse_it(numbers):
     X, y, *_ = numbers
-    with pytest.raises(ValueError, match="adds an intercept: take a combiner"):
+    with pytest.raises(ValueError, match="adds an intercept: use a combiner"):
         CoupledKernelRegressor(2, combiner=Shifted()).fit(X, y)
     F, y = make_problem("regression")
     found = CommitteeEnsembler(combiner=Shifted(), problem_type="regression")

@@ -112,7 +112,7 @@ def test_the_number_of_members_is_checked():
 def test_pruners_of_votes_refuse_regression():
     F, y = make_problem("regression")
     for pruner in VOTES_ONLY:
-        with pytest.raises(ValueError, match="needs the votes of a classification"):
+        with pytest.raises(ValueError, match="needs votes of classifiers"):
             pruner().fit(F, y)
 
 

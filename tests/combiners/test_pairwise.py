@@ -238,5 +238,5 @@ def test_row_weights_need_the_rows_of_the_training():
     F, y = make_problem("binary")
     mask = np.ones(F.shape[:2], dtype=bool)
     mask[0, 0] = False
-    with pytest.raises(ValueError, match="that they were all trained on"):
+    with pytest.raises(ValueError, match="common training rows"):
         OrderPruner("kl-rows").fit(F, y, held_out=mask)

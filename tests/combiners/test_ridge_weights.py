@@ -183,7 +183,7 @@ def test_a_mask_that_is_nearly_full_changes_little():
 
 def test_classes_are_refused():
     F = np.full((6, 2, 2), 0.5)
-    with pytest.raises(ValueError, match="for classes take LogPool"):
+    with pytest.raises(ValueError, match="for classification use LogPool"):
         RidgeWeights().fit(F, [0, 1] * 3)
 
 

@@ -178,5 +178,5 @@ def test_nemenyi_is_that_of_scikit_posthocs():
 )
 @pytest.mark.parametrize("test", [friedman, iman_davenport])
 def test_scores_in_the_place_of_ranks_are_refused(test, scores):
-    with pytest.raises(ValueError, match=r"take ranks.*by rank_methods\(scores\)"):
+    with pytest.raises(ValueError, match=r"need ranks.*with rank_methods\(scores\)"):
         test(scores)

@@ -157,7 +157,7 @@ def test_what_needs_coupling_or_one_place_says_so():
         search_coupled(model, X, y)
 
 
-@pytest.mark.filterwarnings("ignore:.* rows are copies of others")
+@pytest.mark.filterwarnings("ignore:.* rows are duplicates of others")
 @pytest.mark.parametrize(
     "kind", [BayesianCommitteeRegressor, BayesianCommitteeClassifier]
 )

@@ -25,7 +25,7 @@ def fitted():
     return CellKernelRegressor(max_cell=200).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:.* rows are copies of others")
+@pytest.mark.filterwarnings("ignore:.* rows are duplicates of others")
 @pytest.mark.parametrize("kind", [CellKernelRegressor, CellKernelClassifier])
 def test_scikit_learn_accepts_them(kind):
     same = "leave-one-out leaves one of two equal rows, and a row of weight two whole"

@@ -47,9 +47,7 @@ def test_below_the_limit_it_refuses():
 def test_stopping_early_is_said_once():
     _, gram, Y = both(7, nu=50.0)
     options = {"alpha": 0.1, "coupling": 50.0, "tol": 1e-9, "max_iter": 2}
-    said = (
-        "after 2 iterations at a relative residual of .*, above 1e-09. Raise max_iter"
-    )
+    said = "after 2 iterations at a relative residual of .*, above 1e-09. Increase max_iter"
     with pytest.warns(ConvergenceWarning, match=said) as log:
         _, n_iter, converged = solve_coupled_cg(gram, Y, **options)
     assert len(log) == 1

@@ -347,7 +347,7 @@ def test_an_unknown_kernel_and_rows_without_a_scale():
     X, y = waves(40)
     with pytest.raises(ValueError, match="'kernel' parameter"):
         CoupledKernelRegressor(kernel="cubic").fit(X, y)
-    with pytest.raises(ValueError, match="no two that differ: give gamma"):
+    with pytest.raises(ValueError, match="all rows are equal: set gamma"):
         CoupledKernelRegressor().fit(np.ones((40, 2)), y)
 
 

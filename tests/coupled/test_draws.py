@@ -65,11 +65,17 @@ def test_given_subsets_are_sorted_and_lose_rows_that_do_not_count():
     ("subsets", "match"),
     [
         ([[0, 1]], r"must be 2 lists of row numbers.* Got 1\."),
-        ([[0, 1], [2.0, 3.0]], r"subsets\[1\] must be a list of row numbers.*float64"),
-        ([[True, False], [2, 3]], r"subsets\[0\] must be a list.*dtype bool"),
-        ([[0, 1], []], r"subsets\[1\] must be a list.*at least one"),
+        (
+            [[0, 1], [2.0, 3.0]],
+            r"subsets\[1\] must be a non-empty list of row numbers.*float64",
+        ),
+        ([[True, False], [2, 3]], r"subsets\[0\] must be a non-empty list.*dtype bool"),
+        ([[0, 1], []], r"subsets\[1\] must be a non-empty list"),
         ([[[0], [1]], [2, 3]], r"shape \(2, 1\)"),
-        ([[[0, 4], [1]], [2, 3]], r"subsets\[0\] must be a list.*dtype object"),
+        (
+            [[[0, 4], [1]], [2, 3]],
+            r"subsets\[0\] must be a non-empty list.*dtype object",
+        ),
         ([[0, 1], [2, 10]], r"from 0 to 9\. Got 2 to 10"),
         ([[-1, 1], [2, 3]], r"Got -1 to 1"),
         ([[0, 1], [1, 3]], r"disjoint\. Row 1 occurs 2 times"),

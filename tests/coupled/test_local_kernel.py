@@ -77,7 +77,7 @@ def test_several_targets_have_several_deviations():
     model.fit(X, np.c_[y, 3 * y])
     _, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(std[:, 1], 3 * std[:, 0])
-    with pytest.raises(ValueError, match="one target"):
+    with pytest.raises(ValueError, match="single target"):
         model.predict_interval(X)
 
 

@@ -52,7 +52,7 @@ def test_distinct_rows_are_counted():
 def test_copies_of_rows_are_warned_of():
     X, y = surface(100)
     model = CellKernelRegressor(max_cell=200)
-    with pytest.warns(UserWarning, match="100 of 200 rows are copies"):
+    with pytest.warns(UserWarning, match="100 of 200 rows are duplicates"):
         model.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     # As weights they are left out together; measured again they are no copies.
     model.fit(X, y, sample_weight=np.full(100, 2.0))

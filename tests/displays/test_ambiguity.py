@@ -86,7 +86,9 @@ def test_scores_of_a_booster_are_refused(rng):
     y = (X[:, 0] > 0).astype(int)
     booster = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(X, y)
     for model in (booster, prune(booster, X, y)):
-        with pytest.raises(ValueError, match=r"predict scores.* no decomposition"):
+        with pytest.raises(
+            ValueError, match=r"decomposition is not defined.*predict scores"
+        ):
             AmbiguityDisplay.from_estimator(model, X, y)
 
 

@@ -64,7 +64,7 @@ def test_wrong_input_is_refused(regression_problem, binary_problem):
     with pytest.raises(ValueError, match=r"at least two members. Got 1"):
         KappaErrorDisplay.from_predictions(F[:, :1], y)
     no_common_row = np.eye(2, dtype=bool)[np.arange(len(y)) % 2]
-    with pytest.raises(ValueError, match=r"both vote on some row. Got no such pair"):
+    with pytest.raises(ValueError, match=r"vote on the same row. No pair does"):
         KappaErrorDisplay.from_predictions(F[:, :2], y, held_out=no_common_row)
     with pytest.raises(ValueError, match=r"one number for each pair"):
         KappaErrorDisplay([0.1], [0.2, 0.3])

@@ -32,27 +32,6 @@ def test_points_are_the_sizes_and_the_star_is_the_whole():
     assert ax.get_ylabel() == "held-out error rate, %"
 
 
-@pytest.mark.parametrize(
-    ("least", "most", "labels"),
-    [
-        (9_000.0, 60_000.0, ["10 kB", "20 kB", "50 kB"]),
-        (9_000.0, 1_500_000.0, ["10 kB", "30 kB", "100 kB", "300 kB", "1 MB"]),
-    ],
-)
-def test_bytes_have_units_on_a_short_axis_too(least, most, labels):
-    sizes = (RefinedSize(5, 70, least, 0.5, 0.25, 0.02),)
-    refinement = Refinement(**{**_twos(Refinement), "path": sizes})
-    own = {"measure": "RMSE", "refinement": refinement, "bytes_before": most}
-    own |= {"bytes_after": least}
-    display = RefinementDisplay(Summary(**{**_twos(Summary), **own})).plot()
-    display.figure_.canvas.draw()
-    low, high = display.ax_.get_xlim()
-    axis = display.ax_.xaxis
-    shown = [t for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
-    assert [t.label1.get_text() for t in shown] == labels
-    assert not any(t.label1.get_text() for t in axis.get_minor_ticks())
-
-
 def test_what_was_not_refined_is_refused():
     with pytest.raises(ValueError, match="Only refined committees"):
         RefinementDisplay.from_estimator(object())

@@ -112,7 +112,7 @@ def test_stacking_of_regressors():
 
 def test_a_list_holds_estimators_of_one_task():
     X, y = rows("regression")
-    with pytest.raises(TypeError, match="A list must hold fitted scikit-learn"):
+    with pytest.raises(TypeError, match="A list must contain fitted scikit-learn"):
         roster_of([object()])
     with pytest.raises(ValueError, match="Got both"):
         roster_of([Ridge().fit(X, y), GaussianNB().fit(X, y > 0)])

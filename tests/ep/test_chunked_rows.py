@@ -91,7 +91,7 @@ def test_saved_sites_come_back(S, tmp_path):
         rows.messages(rows.load(tmp_path)).h, rows.messages(initial).h
     )
     other = chunked_rows(S, sizes=(50, 0, 50))
-    with pytest.raises(ValueError, match="other rows or other chunks"):
+    with pytest.raises(ValueError, match="other rows or chunks"):
         other.messages(other.load(tmp_path))
 
 

@@ -176,7 +176,7 @@ def test_labels_that_onnx_does_not_have_are_refused():
     X, y = rows("binary")
     committee = CommitteeClassifier(generator=Bagging(3)).fit(X, y)
     committee.classes_ = np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")
-    with pytest.raises(ValueError, match="text or whole numbers"):
+    with pytest.raises(ValueError, match="text or integers"):
         to_onnx(committee)
 
 

@@ -120,5 +120,5 @@ def test_negative_static_weights_are_refused():
     rng = np.random.default_rng(0)
     y, shared = rng.normal(size=100), rng.normal(size=(100, 1))
     F = y[:, None] + shared * [1, 1, 2] + 0.3 * rng.normal(size=(100, 3))
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="non-negative"):
         SoftmaxGate(static=OptimalWeights()).fit(rng.normal(size=(100, 1)), F, y)

@@ -60,7 +60,7 @@ def test_what_is_no_predictor_of_a_known_kind(rng):
         predictor_predictions(Predictor("quantile", {}))
     with pytest.raises(ValueError, match="Got None"):
         predictor_predictions(object())
-    with pytest.raises(ValueError, match="no models but its own weighted"):
+    with pytest.raises(ValueError, match="no models other than its own weighted"):
         predictor_predictions(Predictor("binary", {}))
     silent = Predictor("regression", {"a": np.zeros(3), "b": np.zeros(3)})
     silent.predict_multi = lambda data, models: {"a": np.zeros(3)}

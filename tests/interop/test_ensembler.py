@@ -172,7 +172,7 @@ def test_wrong_use_is_said(rng):
     with pytest.raises(ValueError, match=r"predictions of the 5 models.*Got 4"):
         made.predict_proba(P[:4])
     P[1, 7] = np.nan
-    with pytest.raises(ValueError, match=r"must be finite. Look at the members \[1\]"):
+    with pytest.raises(ValueError, match=r"must be finite. Check members \[1\]"):
         made.predict_proba(P)
 
 

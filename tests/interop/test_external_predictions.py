@@ -69,7 +69,9 @@ def test_what_does_not_fit_is_named(values, message):
 
 
 def test_as_many_columns_as_classes():
-    with pytest.raises(ValueError, match="there are 3 classes: one column for each"):
+    with pytest.raises(
+        ValueError, match="there are 3 classes: expected one column for each"
+    ):
         assembled({"a": np.zeros((4, 2))}, ["x", "y", "z"])
     with pytest.raises(ValueError, match="there are 3 classes"):
         assembled({"a": np.zeros(4)}, ["x", "y", "z"])
@@ -118,9 +120,9 @@ def test_names_choose_files_and_their_order(tmp_path):
     assert known.F[0].tolist() == [2.0, 0.0]
     with pytest.raises(ValueError, match=r"no file of d. There are a, b, c"):
         read_predictions(tmp_path, names=["a", "d"])
-    with pytest.raises(ValueError, match="two members of the name 'a'"):
+    with pytest.raises(ValueError, match="Two members have the name 'a'"):
         read_predictions(tmp_path, names=["a", "a"])
-    with pytest.raises(ValueError, match="leave out the others"):
+    with pytest.raises(ValueError, match="leave out names and classes"):
         read_predictions(tmp_path, names=["a"], like=known)
 
 
@@ -203,7 +205,7 @@ def test_numbers_are_those_of_a_regression(tmp_path, rng):
     other.mkdir()
     for name in ("good", "poor"):
         np.save(other / f"{name}.npy", np.full((50, 2), 0.5))
-    with pytest.raises(ValueError, match="like has classes"):
+    with pytest.raises(ValueError, match="like and the files must both be"):
         read_predictions(other, like=known)
 
 

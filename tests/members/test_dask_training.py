@@ -136,7 +136,7 @@ def test_rows_without_weight_are_no_home():
 
 
 def test_more_parts_than_rows():
-    with pytest.raises(ValueError, match="cannot make 101 parts of 100 rows"):
+    with pytest.raises(ValueError, match="cannot split 100 rows into 101 parts"):
         generated(MiniBatches(101, repeats=1))
 
 

@@ -281,7 +281,7 @@ def test_another_seed_gives_other_rows(generator):
 def test_more_parts_than_rows(generator, combiner):
     committee = CommitteeRegressor(generator=generator(11), combiner=combiner)
     X = np.arange(10.0)[:, None]
-    with pytest.raises(ValueError, match="cannot make 11 parts of 10 rows"):
+    with pytest.raises(ValueError, match="cannot split 10 rows into 11 parts"):
         committee.fit(X, X[:, 0])
 
 

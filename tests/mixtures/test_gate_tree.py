@@ -187,7 +187,7 @@ def test_one_expert_needs_no_gate():
 
 def test_a_gate_that_cannot_take_soft_targets_is_refused():
     X, y = _ring(50)
-    with pytest.raises(ValueError, match="KNeighborsClassifier does not: take assig"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not: use assig"):
         MixtureOfExpertsRegressor(gate=KNeighborsClassifier()).fit(X, y)
     with pytest.raises(ValueError, match="'gate' parameter"):
         MixtureOfExpertsRegressor(gate=RidgeClassifier()).fit(X, y)

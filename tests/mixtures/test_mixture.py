@@ -156,8 +156,8 @@ def test_misuse_is_refused_in_words():
     with pytest.raises(ValueError, match="gate_penalty is for the multinomial"):
         MixtureOfExpertsRegressor(gate=GaussianNB(), gate_penalty=1.0).fit(X, y)
     for options, words in (
-        ({"depth": 2}, "take depth=1"),
-        ({"validation_fraction": 0.2}, "take validation_fraction=None"),
+        ({"depth": 2}, "use depth=1"),
+        ({"validation_fraction": 0.2}, "use validation_fraction=None"),
     ):
         model = MixtureOfExpertsRegressor(assignment="hard", **options)
         with pytest.raises(ValueError, match=words):

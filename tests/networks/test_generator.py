@@ -175,7 +175,7 @@ def test_frames_keep_their_names_and_progress_has_the_held_out_loss(capsys):
             SMALL,
             Networks(3, data="mini-batches", n_splits=9999),
             {},
-            "cannot make 9999",
+            "into 9999 parts",
         ),
     ],
 )

@@ -213,7 +213,7 @@ def test_what_is_no_sum_of_trees_is_refused_and_the_old_file_stays(tmp_path, num
             save(model, path, compact=True, **options)
 
     refused(prune([Ridge().fit(X, y)], X, y), "of the kind Ridge: use to_onnx")
-    refused(Ridge().fit(X, y), "A committee of trees was expected")
+    refused(Ridge().fit(X, y), "Expected a committee of trees")
     pipe = make_pipeline(StandardScaler(), RandomForestRegressor(3)).fit(X[:90], y[:90])
     refused(prune(pipe, X[90:], y[90:]), "a transformer of X before")
     X2, y2 = rows("binary")

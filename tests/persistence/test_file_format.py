@@ -121,7 +121,7 @@ def archive_of(**members):
     [
         (b"", "is empty"),
         (b"a,b\n1,2\n", "is not a model file.*begins with b'a,b"),
-        (archive_of(data_csv="1,2"), "without a model in it: there is no schema.json"),
+        (archive_of(data_csv="1,2"), "without a model: it has no schema.json"),
         (archive_of(schema_json="{}")[:-10], "cut short or damaged"),
         (archive_of(schema_json="{}" * 99)[:60], "cut short or damaged"),
     ],
@@ -137,7 +137,7 @@ def test_what_is_no_model_is_named(tmp_path, content, message, reader):
 
 @readers
 def test_a_folder_and_a_missing_file(tmp_path, reader):
-    with pytest.raises(ModelFileError, match="is a folder; a model is one file"):
+    with pytest.raises(ModelFileError, match="is a folder, not a model file"):
         reader(tmp_path)
     with pytest.raises(FileNotFoundError):
         reader(tmp_path / "missing.skops")
@@ -177,7 +177,7 @@ def test_members_are_read_by_name():
 
 
 def test_explanations_keep_the_cause():
-    not_here = "needs a module that is not here"
+    not_here = "needs a module that is not installed"
     with pytest.raises(ModelFileError, match=not_here) as e, explained("m.skops"):
         import no_such_module  # noqa: F401
     assert isinstance(e.value.__cause__, ImportError)
@@ -273,7 +273,7 @@ def test_other_models_are_described_too(path, model, kind, n_members):
 @pytest.mark.parametrize("value", [np.zeros(2), float("nan"), {1, 2}, object()])
 def test_metadata_must_be_json(path, value):
     path.write_bytes(b"old")
-    with pytest.raises(ValueError, match="metadata must hold JSON values"):
+    with pytest.raises(ValueError, match="metadata must contain JSON values"):
         save(fitted(), path, metadata={"value": value})
     assert path.read_bytes() == b"old"
 
@@ -308,7 +308,7 @@ def test_a_description_must_be_an_object(path):
         archive.writestr("committee.json", "[1]")
     path.write_bytes(buffer.getvalue())
     for reader in (load, read_metadata):
-        with pytest.raises(ModelFileError, match="must hold a JSON object"):
+        with pytest.raises(ModelFileError, match="must contain a JSON object"):
             reader(path)
 
 

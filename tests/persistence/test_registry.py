@@ -79,7 +79,7 @@ def test_the_registry_holds_nothing_else():
 
 
 # Files of other libraries' types say so when they are written; one test is about that.
-pytestmark = pytest.mark.filterwarnings("ignore:.*is written, and holds types")
+pytestmark = pytest.mark.filterwarnings("ignore:.*is written. It contains types")
 
 X = np.arange(8.0).reshape(4, 2)
 

@@ -71,7 +71,7 @@ from committee.persistence import registry
 from committee.persistence.file_format import SCHEMA
 
 # Files of other libraries' types say so when they are written; one test is about that.
-pytestmark = pytest.mark.filterwarnings("ignore:.*is written, and holds types")
+pytestmark = pytest.mark.filterwarnings("ignore:.*is written. It contains types")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 4))
@@ -353,9 +353,9 @@ def test_save_says_what_load_will_need(tmp_path):
     """Whoever saves has the classes at hand; whoever loads has an error first."""
     codes = CODES // 2
     small = prune(ensemble("LightGBM", "binary").fit(X, codes), X, codes, oob=False)
-    with pytest.warns(UserWarning, match="load it by load") as said:
+    with pytest.warns(UserWarning, match="read it with load") as said:
         save(small, tmp_path / "m.skops")
-    call = str(said[0].message).partition("load it by ")[2].rstrip(".")
+    call = str(said[0].message).partition("read it with ")[2].rstrip(".")
     again = eval(call, {"load": load})
     assert_same(small, again, NEW)
 
@@ -492,7 +492,9 @@ def test_a_function_that_hides_behind_the_name_of_another_is_refused(old):
     ids=lambda held: type(held).__name__,
 )
 def test_what_skops_cannot_write_is_refused(old, held):
-    with pytest.raises(ModelFileError, match="AtTop cannot be saved, for it holds"):
+    with pytest.raises(
+        ModelFileError, match="AtTop cannot be saved, because part of it"
+    ):
         save(AtTop(held).fit(X, SCORE), old[0])
     assert_old(old)
 
@@ -515,7 +517,7 @@ def test_only_fitted_estimators_are_saved(old):
 
 def test_a_file_of_something_else_than_an_estimator_is_refused(tmp_path):
     skops.io.dump({"a": 1}, tmp_path / "m.skops")
-    with pytest.raises(ModelFileError, match=r"must hold a scikit-learn .*dict"):
+    with pytest.raises(ModelFileError, match=r"must contain a scikit-learn .*dict"):
         load(tmp_path / "m.skops")
 
 
@@ -523,7 +525,7 @@ def test_a_module_that_is_not_here_is_named(tmp_path, monkeypatch):
     path = tmp_path / "model.skops"
     save(AtTop().fit(X, SCORE), path)
     monkeypatch.setitem(sys.modules, __name__, None)
-    with pytest.raises(ModelFileError, match="needs a module that is not here"):
+    with pytest.raises(ModelFileError, match="needs a module that is not installed"):
         load(path, trusted=[f"{__name__}.AtTop"])
 
 

@@ -249,6 +249,6 @@ def test_a_model_that_would_start_no_or_countless_processes_is_refused(
     forest.n_jobs = n_jobs
     skops.io.dump([forest], tmp_path / "m.skops")
     with pytest.raises(
-        ModelFileError, match=r"list\[0\] has an n_jobs that is no number"
+        ModelFileError, match=r"list\[0\] has an n_jobs that is not a number"
     ):
         load(tmp_path / "m.skops")

@@ -214,7 +214,7 @@ def test_copies_and_pickles_keep_no_rows(cancer):
         np.testing.assert_array_equal(other.path_.weights, small.path_.weights)
         np.testing.assert_array_equal(other.path_.own_error, small.path_.own_error)
         assert other.path_.n_bytes is None
-        with pytest.raises(ValueError, match=r"cannot be made anew.*prune again"):
+        with pytest.raises(ValueError, match=r"cannot be computed again.*prune again"):
             other.summary()
     small.summary()
     small.path_.n_bytes  # noqa: B018 (measured on first use)

@@ -166,7 +166,7 @@ def test_a_committee_that_was_chosen_from_a_file(tmp_path):
     again = saved(small, tmp_path)
     assert str(again.summary()) == str(small.summary())
     five = again.path_.choose(max_members=5)
-    with pytest.raises(ValueError, match="summary cannot be made anew"):
+    with pytest.raises(ValueError, match="summary cannot be computed again"):
         five.summary()
     further = saved(five, tmp_path)
     same(further, small.path_.choose(max_members=5), X[:20])

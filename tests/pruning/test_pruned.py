@@ -205,7 +205,7 @@ def test_sample_weights_reach_training_and_pruning(cancer):
         routed = clone(forest).set_fit_request(sample_weight=True)
         again = PrunedClassifier(routed).fit(X, y, sample_weight=s)
     np.testing.assert_array_equal(small.predict_proba(X), again.predict_proba(X))
-    with pytest.raises(TypeError, match="takes no sample_weight"):
+    with pytest.raises(TypeError, match="does not accept sample_weight"):
         PrunedClassifier(_WithoutWeights()).fit(X, y, sample_weight=s)
 
 

@@ -109,7 +109,7 @@ def test_bad_rows_name_their_chunk():
     forest = ENSEMBLES["forest"].fit(X[:200], Y[:200])
     rows = da.from_array(X[200:], chunks=(100, 6))
     strange = np.where(np.arange(500) == 320, "maybe", Y[200:].astype(object))
-    with pytest.raises(ValueError, match="Chunk 3: y holds the label 'maybe'"):
+    with pytest.raises(ValueError, match="Chunk 3: y contains the label 'maybe'"):
         prune(forest, rows, da.from_array(strange, 100))
     with pytest.raises(ValueError, match="oob=True needs the training rows in memory"):
         prune(forest, rows, da.from_array(Y[200:], 100), oob=True)

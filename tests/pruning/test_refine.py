@@ -196,7 +196,7 @@ def test_bytes_are_limited(regressor, friedman):
     assert found.bytes_after == least.n_bytes
     # The printed error includes the choice of the size, with some other size in a fold.
     assert least.error <= found.error_after <= max(size.error for size in path)
-    with pytest.raises(ValueError, match="Give more bytes"):
+    with pytest.raises(ValueError, match="Increase max_bytes"):
         refine(regressor, *friedman[:2], max_bytes=500, oob=True)
 
 
@@ -414,7 +414,9 @@ def test_the_seed_decides(classifier, labelled, small_classes):
 def test_what_cannot_be_refined_is_refused(friedman, labelled, regressor):
     X, y, *_ = friedman
     boosted = GradientBoostingRegressor(n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="a new booster of as many rounds"):
+    with pytest.raises(
+        ValueError, match="a new booster with the same number of rounds"
+    ):
         refine(boosted, X, y)
     with pytest.raises(ValueError, match="Only the leaves of decision trees"):
         prune(boosted, X[:2], y, refine=True)  # before the rows are looked at
@@ -438,14 +440,14 @@ def test_least_rows(classifier, labelled, regressor, friedman):
     one = np.zeros(len(y))
     one[7] = 3.0
     for oob in (True, False):
-        with pytest.raises(ValueError, match=r"at least 2 rows .* Got 1: give more"):
+        with pytest.raises(ValueError, match=r"at least 2 rows .* Got 1: pass more"):
             refine(
                 *(classifier, X if oob else X + 1e-3, y),
                 oob=oob,
                 sample_weight=one,
                 max_members=3,
             )
-    with pytest.raises(ValueError, match=r"at least 2 rows .* Got 1: give more"):
+    with pytest.raises(ValueError, match=r"at least 2 rows .* Got 1: pass more"):
         refine(regressor, friedman[2][:1], friedman[3][:1], oob=False)
     with pytest.raises(ValueError, match="needs at least 2 classes"):
         refine(

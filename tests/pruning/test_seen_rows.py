@@ -112,7 +112,7 @@ def test_fresh_rows_in_the_number_of_the_training_rows_are_fresh():
     forest = RandomForestClassifier(20, **SEED).fit(X, Y)
     small = prune(forest, X_NEW[:300], Y_NEW[:300])
     assert not small.summary().oob
-    with pytest.raises(ValueError, match="others, or in another order"):
+    with pytest.raises(ValueError, match="differ, or are in another order"):
         prune(forest, X_NEW[:300], Y_NEW[:300], oob=True)
 
 

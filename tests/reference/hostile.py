@@ -90,7 +90,7 @@ def fit_or_refuse(combiner, F, y, held_out, s, *, ignore=()):
         warnings.simplefilter("error")
         for category in ignore:
             warnings.simplefilter("ignore", category)
-        warnings.filterwarnings("ignore", "A sample_weight counts", UserWarning)
+        warnings.filterwarnings("ignore", "Sample weights count", UserWarning)
         try:
             combiner.fit(F, y, held_out=held_out, sample_weight=s)
         except np.linalg.LinAlgError:

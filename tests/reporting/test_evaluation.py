@@ -185,7 +185,7 @@ def test_a_median_predicts_itself(regressor):
 
 def test_labels_that_nobody_knows_are_named(classifier):
     committee, X, _ = classifier
-    with pytest.raises(ValueError, match="holds the label 7"):
+    with pytest.raises(ValueError, match="contains the label 7"):
         evaluate_members(committee, X, np.full(len(X), 7))
 
 

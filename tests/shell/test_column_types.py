@@ -83,10 +83,14 @@ def test_later_tables_are_read_as_in_training():
     days = pd.DataFrame({"d": pd.to_datetime(["1970-01-13"])})
     assert types.to_numbers(days)["d"].tolist() == [12]
     for name, value, words in (
-        ("a", "5", "numbers such as 1,234.5 % or gaps, as in training. Row 1 has '5'"),
-        ("a", 0.05, "It holds numbers"),
-        ("d", "01/13/1970", "dates as day/month/year or gaps"),
-        ("d", 12.0, "It holds numbers"),
+        (
+            "a",
+            "5",
+            "numbers such as 1,234.5 % or missing values, as in training. Row 1 has '5'",
+        ),
+        ("a", 0.05, "It contains numbers"),
+        ("d", "01/13/1970", "dates as day/month/year or missing values"),
+        ("d", 12.0, "It contains numbers"),
     ):
         with pytest.raises(ShellError) as error:
             types.to_numbers(pd.DataFrame({name: [value]}))

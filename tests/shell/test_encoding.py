@@ -72,7 +72,7 @@ def test_what_numbers_no_rows_is_a_column(index):
 
 
 def test_what_is_neither_number_nor_text_is_refused():
-    with pytest.raises(ShellError, match=r"'when' must hold .* It holds mixed"):
+    with pytest.raises(ShellError, match=r"'when' must contain .* It contains mixed"):
         fitted(pd.DataFrame({"when": [[1, 2], [3]]}))
 
 
@@ -115,7 +115,9 @@ def test_trees_see_gaps_and_others_see_scaled_medians():
 @pytest.mark.parametrize("value", ["big", np.inf, "-inf"])
 def test_what_is_no_number_is_refused_with_its_row(table, value):
     columns = fitted(table[["size"]]).schema
-    words = f"'size' must hold finite numbers or gaps. Row 2 has {value!r}."
+    words = (
+        f"'size' must contain finite numbers or missing values. Row 2 has {value!r}."
+    )
     with pytest.raises(ShellError) as error:
         columns.take(pd.DataFrame({"size": ["1.5", value, None]}))
     assert words in str(error.value)

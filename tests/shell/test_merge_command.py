@@ -84,7 +84,7 @@ def test_what_is_refused(files):
     few = ("merge", "0.txt", "1.txt", "-o", "one.txt", "--weight", 1)
     assert "once for each of the 2 files" in refused(*few, status=2)
     lost = ("merge", "0.txt", "1.txt", "-o", "0.txt")
-    assert "is the file '0.txt' that is read" in refused(*lost, status=2)
+    assert "is the file '0.txt', which is the input" in refused(*lost, status=2)
     with open("no.txt", "w") as file:
         file.write("nothing")
-    assert "no model file of LightGBM" in refused("merge", "no.txt", "-o", "one.txt")
+    assert "not a LightGBM model file" in refused("merge", "no.txt", "-o", "one.txt")

@@ -123,7 +123,7 @@ def test_intervals_that_there_are_not(folder, table):
     bag = CommitteeRegressor(generator=Bagging(2)).fit(table[["size"]], table["price"])
     save(bag, "m.skops")
     said = refused("predict", "m.skops", "rows.csv", "--interval", 0.9)
-    assert "stores no rows that its members have not seen" in said
+    assert "stores no held-out rows" in said
 
 
 def test_sets_are_those_of_the_committee(folder, table):
@@ -141,11 +141,11 @@ def test_sets_that_there_are_not(folder, table):
     said = refused("predict", "regressor.skops", "rows.csv", "--set", 0.9)
     assert "is a regressor: --set is for classes" in said
     words = ("predict", "classifier.skops", "rows.csv", "--set")
-    assert "--set must be a share above 0" in refused(*words, 1.5, status=2)
+    assert "--set must be a fraction above 0" in refused(*words, 1.5, status=2)
     assert "needs at least 999 held-out rows" in refused(*words, 0.999)
     bag = CommitteeClassifier(generator=Bagging(2)).fit(
         table[["size"]], table["price"] > table["price"].mean()
     )
     save(bag, "m.skops")
     said = refused("predict", "m.skops", "rows.csv", "--set", 0.9)
-    assert "stores no rows that its members have not seen" in said
+    assert "stores no held-out rows" in said

@@ -57,8 +57,11 @@ def test_unlike_learners_are_not_pruned_on_the_rows_they_have_seen(folder, monke
     run("train", "prices.csv", *words)
     for oob in (["--oob"], []):
         error = refused("prune", "pool.skops", "prices.csv", "-o", "s.skops", *oob)
-        assert "The learners of 'pool.skops' have seen all rows of their table" in error
-        assert "train has chosen and weighed them already" in error
+        assert (
+            "The learners of 'pool.skops' were trained on all rows of their table"
+            in error
+        )
+        assert "train has already selected and weighed them" in error
     fresh = make_table(80, seed=5)
     printed, small = prune("pool", fresh, "--max-members", 1)
     assert small.last.n_members_ == 1

@@ -44,7 +44,7 @@ MODEL, DATA = "classifier.skops", "grades.csv"
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("report", MODEL, DATA, "-o", "-"), "goes to a file"),
+        (("report", MODEL, DATA, "-o", "-"), "output file is missing"),
         (("report", MODEL, DATA, "-o", "none/page.html"), "no folder"),
         (("report", MODEL, DATA, "-o", "page.pdf"), "must end in .html or .htm"),
         (("report", MODEL, DATA, "-o", MODEL), "it would be lost"),

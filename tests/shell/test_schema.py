@@ -152,7 +152,7 @@ def test_a_messy_table_from_end_to_end():
         right = pd.read_csv("o.csv")["prediction"] == messy()["grade"]
         assert right.mean() > 0.9
     messy("€{:,.2f}").to_csv("euros.csv", index=False)
-    assert "'amount' must hold numbers such as 1,234.5 $" in refused(
+    assert "'amount' must contain numbers such as 1,234.5 $" in refused(
         "predict", "m.skops", "euros.csv"
     )
 
@@ -178,10 +178,10 @@ def test_columns_are_dropped_and_kept_by_name():
     for more, sentence in (
         (
             ("--drop", "Amount"),
-            "--drop 'Amount': there is no such column. Did you mean",
+            "--drop 'Amount': the table has no such column. Did you mean",
         ),
-        (("--keep", "x"), "--keep 'x': there is no such column."),
-        (("--categorical", "x"), "--categorical 'x': there is no such column."),
+        (("--keep", "x"), "--keep 'x': the table has no such column."),
+        (("--categorical", "x"), "--categorical 'x': the table has no such column."),
         (("--drop", "grade"), "'grade' cannot be both --drop and --target."),
     ):
         assert sentence in refused(*train_words, *more, status=2)
@@ -248,6 +248,6 @@ def test_dates_where_numbers_were_are_refused():
     frame.to_parquet("t.parquet")
     train("t.parquet", target="y")
     frame.assign(a=DAYS).to_parquet("days.parquet")
-    assert "'a' must hold numbers, as in training. It holds dates." in refused(
+    assert "'a' must contain numbers, as in training. It contains dates." in refused(
         "predict", "m.skops", "days.parquet"
     )

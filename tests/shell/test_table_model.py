@@ -52,7 +52,7 @@ def test_a_forest_with_names_takes_them_in_its_order(tmp_path, table):
 def test_what_cannot_predict_is_refused(tmp_path):
     path = str(tmp_path / "scaler.skops")
     save(StandardScaler().fit([[0.0], [1.0]]), path)
-    with pytest.raises(ShellError, match="must hold a classifier or a regressor"):
+    with pytest.raises(ShellError, match="must contain a classifier or a regressor"):
         read_model(path)
 
 

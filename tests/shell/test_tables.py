@@ -227,9 +227,9 @@ def test_standard_output_is_csv(capsys):
         ("out", 2, "must end in .csv"),
         ("out.parquet.gz", 2, "must end in .csv"),
         ("none/out.csv", 2, "no folder"),
-        ("folder.csv", 2, "not a file"),
-        ("in.csv", 2, "that is read: it would be lost"),
-        ("link.csv", 2, "that is read: it would be lost"),
+        ("folder.csv", 2, "not a regular file"),
+        ("in.csv", 2, "which is the input: it would be lost"),
+        ("link.csv", 2, "which is the input: it would be lost"),
     ],
 )
 def test_an_output_that_cannot_be_is_refused_at_once(name, status, words, tmp_path):
@@ -244,7 +244,7 @@ def test_an_output_that_cannot_be_is_refused_at_once(name, status, words, tmp_pa
 
 
 def test_devices_and_read_only_folders_are_refused_at_once(tmp_path, monkeypatch):
-    with pytest.raises(ShellError, match="not a file"):
+    with pytest.raises(ShellError, match="not a regular file"):
         check_output(os.devnull, endings=("null",))
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     with pytest.raises(ShellError, match="cannot be written") as error:

@@ -85,7 +85,9 @@ def test_the_folder_may_come_from_the_environment(folder, monkeypatch):
 
 
 def test_an_archive_without_the_arrays_says_which(folder):
-    with pytest.raises(ValueError, match=r"must hold the arrays X and y.*Got \['Z'\]"):
+    with pytest.raises(
+        ValueError, match=r"must contain the arrays X and y.*Got \['Z'\]"
+    ):
         load("australian", data=folder)
 
 

@@ -109,5 +109,5 @@ def test_what_is_no_coverage_is_refused(coverage):
 
 def test_jackknife_plus_refuses_negative_weights():
     w = np.array([1.5, -0.5])
-    with pytest.raises(ValueError, match="needs weights that are not negative"):
+    with pytest.raises(ValueError, match="needs non-negative weights"):
         jackknife_plus_interval(np.ones((1, 2)), w, np.ones(20), None, 0.9)

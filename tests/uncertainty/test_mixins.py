@@ -236,9 +236,9 @@ def test_too_few_rows_to_prune_on_are_counted(numbers, classes):
     """No fold can be left out of four rows: none of them is fair."""
     member = LinearRegression().fit(*numbers[:2])
     small = prune([member, member], numbers[2][:4], numbers[3][:4], oob=False)
-    with pytest.raises(ValueError, match="at least 9 held-out rows, and there are 0"):
+    with pytest.raises(ValueError, match="at least 9 held-out rows, but there are 0"):
         small.predict_interval(numbers[2])
     trees = [DecisionTreeClassifier(max_depth=d).fit(*classes[:2]) for d in (2, 3)]
     small = prune(trees, classes[2][:4], classes[3][:4], oob=False)
-    with pytest.raises(ValueError, match="at least 9 held-out rows, and there are 0"):
+    with pytest.raises(ValueError, match="at least 9 held-out rows, but there are 0"):
         small.predict_set(classes[2])

@@ -196,8 +196,8 @@ def _climb(
 def log_mass(model: Gaussian | Probit, w: FloatArray) -> float:
     """Return the log posterior mass under a mode in log w, by Laplace's method.
 
-    A direction in which the rows say nothing has the mass of the range, as a member that
-    was dropped.
+    A direction on which the rows have no information has the mass of the range, as a
+    member that was dropped.
     """
     kept = np.flatnonzero(w)
     here = w[kept]

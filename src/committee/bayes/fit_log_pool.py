@@ -342,8 +342,8 @@ def fit_log_pool(
     at : callable
         `PoolSums` of all rows at v (P,).
     prior : PoolPrior
-    shrinkage : float, optional
-    start : array of shape (P,), optional
+    shrinkage : float, default=None
+    start : array of shape (P,), default=None
         Default: the target of the prior.
     tol : float
         What the last step may bring, in units of N.

@@ -1,8 +1,8 @@
 """Samples of the exact posterior of non-negative weights, for fixed precisions.
 
-A Gaussian kept above zero is sampled by Hamiltonian paths that are known in closed
-form and bounce off the walls w_i = 0 (Pakman and Paninski, 2014): velocities are drawn
-anew from their conditional, as in Gibbs sampling, and no path is ever refused.
+A Gaussian kept above zero is sampled by Hamiltonian paths that are known in closed form
+and bounce off the walls w_i = 0 (Pakman and Paninski, 2014): velocities are drawn again
+from their conditional, as in Gibbs sampling, and no path is ever rejected.
 
 With probit terms the paths follow a guide, and the end of a path is accepted by
 how much more the posterior gained than the guide. There are two: the Gaussian of EP's

@@ -196,8 +196,8 @@ def settled(
     tried = choose_kernel(X, parts, o)
     if not np.isfinite(tried[0].error):
         raise np.linalg.LinAlgError(
-            "No ridge that was tried makes the kernel matrix of a cell positive "
-            "definite: give alpha a larger number, or take another kernel."
+            "The kernel matrix of a cell is not positive definite with any ridge "
+            "tried: set a larger alpha, or use another kernel."
         )
     best = preferred(tried)
     return best.kernel, best.alpha

@@ -46,7 +46,7 @@ class Machine(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """The cells of a group, each fitted by itself."""
+    """The cells of a group, each fitted separately."""
 
     rows: list[Part]
     fits: list[CellFit]
@@ -227,7 +227,7 @@ def solve_cells(
     measured: list[int],
     o: CellOptions,
 ) -> list[CellFit]:
-    """Return the fits of all cells, each by itself."""
+    """Return the fits of all cells, each fitted separately."""
     chosen = set(measured)
 
     def solved(c: int, part: Part) -> CellFit:

@@ -122,7 +122,7 @@ class Factor:
         if info and not single:
             raise NotPositiveDefiniteError(
                 "The kernel matrix of a cell is not positive definite: raise alpha "
-                f"(its least ridge is {ridge.min():g}), or take another kernel."
+                f"(its least ridge is {ridge.min():g}), or use another kernel."
             )
         return info == 0 and not single
 
@@ -212,7 +212,7 @@ def solve_cell(
     Y : array of shape (n, T)
     ridge : array of shape (n,)
         r, alpha over the sample weights.
-    border_points : array of shape (b, d), optional
+    border_points : array of shape (b, d), default=None
         B.
     precision : {"auto", "double"}
     leave_one_out : bool, default=False

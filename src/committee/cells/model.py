@@ -38,7 +38,7 @@ class CellModel:
     n_rows : int array of shape (n_cells,)
         How many of a cell's points are rows of its own.
     offset : array of shape (T,)
-    trend : Trend, optional
+    trend : Trend, default=None
         t.
     """
 

@@ -52,7 +52,7 @@ def reduced_cells(
     alpha : float
     error : array of shape (T,)
         Mean squared errors of leave-one-out; without them nothing is changed.
-    n_jobs : int, optional
+    n_jobs : int, default=None
     """
     if not np.all(error > 0.0):
         return model

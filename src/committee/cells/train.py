@@ -212,7 +212,7 @@ def with_precision(
 
 
 class _Fitted(NamedTuple):
-    """Cells that are fitted, each by itself; `measured` are the cells of leave-one-out."""
+    """Cells that are fitted separately; `measured` are the cells of leave-one-out."""
 
     layout: GroupedCells
     solved: Chunks
@@ -383,7 +383,7 @@ def train_around_trend(
     rows : RowChunks
         In memory or in chunks; the trend is fitted to a sample of them in one place.
     options : CellOptions
-    trend : bool, optional
+    trend : bool, default=None
         Whether there is one; None takes it where the leave-one-out error of some cells
         falls by two per cent or more.
     """

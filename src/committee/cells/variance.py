@@ -27,7 +27,7 @@ class CellVariance:
         The prior variance of the targets' processes.
     noise : array of shape (T,)
         alpha times the scale, the variance of a target around f.
-    whole : CellModel, optional
+    whole : CellModel, default=None
         The cells with all their points, where the model has a reduced set of them.
     """
 

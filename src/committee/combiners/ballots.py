@@ -30,8 +30,8 @@ class Ballots:
     def __init__(self, votes: Votes, unit: float | None = None) -> None:
         if votes.n_classes is None:
             raise ValueError(
-                "This combiner needs the votes of a classification: F of shape (N, M, K). "
-                f'Got shape (N, {votes.n_members}). For numbers take combiner="best".'
+                "This combiner needs votes of classifiers: F of shape (N, M, K). Got "
+                f'shape (N, {votes.n_members}). For regression use combiner="best".'
             )
         self.votes = votes
         self.unit = votes.mean_weight() if unit is None else unit

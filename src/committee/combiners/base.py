@@ -87,11 +87,11 @@ class Combiner(ABC, BaseEstimator):
             array or frame, chunk by chunk on the workers.
         y : array of shape (N,)
             Targets, or class codes 0..K-1.
-        held_out : bool array of shape (N, M), optional
+        held_out : bool array of shape (N, M), default=None
             True where the member did not train on the row; elsewhere it abstains. None
             means that every member votes on every row. A member that abstains on every
             row gets weight zero, except from `Average`.
-        sample_weight : array of shape (N,), optional
+        sample_weight : array of shape (N,), default=None
             Sample weights. Only their ratios matter, except for combiners with a
             likelihood (`EPPruner`, `ARDPruner`, `EMPruner`, `MCMCPruner`), where a
             weight counts as a number of rows.
@@ -150,9 +150,9 @@ class Combiner(ABC, BaseEstimator):
         """
         if not self.takes_chunks or self._sees_all(n_classes):
             raise ValueError(
-                f"{type(self).__name__} {self.needs_all} and takes no Dask collections "
-                "for that: compute() the rows, or take ARDPruner, EPPruner, LeastSquares "
-                "or SimplexWeights."
+                f"{type(self).__name__} {self.needs_all} and does not support Dask "
+                "collections: call compute() on them, or use ARDPruner, EPPruner, "
+                "LeastSquares or SimplexWeights."
             )
 
     def _sees_all(self, n_classes: int | None) -> bool:
@@ -249,16 +249,16 @@ class Combiner(ABC, BaseEstimator):
         elif fitted is not None or names is not None:
             has, was = ("no ", "") if names is None else ("", "out")
             warnings.warn(
-                f"F has {has}names of members, but {combiner} was fitted with{was} "
-                "names: its columns are taken in their order.",
+                f"F has {has}member names, but {combiner} was fitted with{was} names: "
+                "columns are matched by position.",
                 UserWarning,
                 stacklevel=4,
             )
         if n_members != self.n_features_in_:
             raise ValueError(
                 f"F has {n_members} members, but {combiner} was fitted on "
-                f"{self.n_features_in_}. Give a column for each of them, in the order "
-                "of the fit."
+                f"{self.n_features_in_}. Pass one column for each of them, in the "
+                "order used in fit."
             )
 
 

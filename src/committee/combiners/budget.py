@@ -77,7 +77,7 @@ class BudgetPruner(Combiner):
         S = np.flatnonzero(c <= self.budget)
         if not len(S):
             raise ValueError(
-                f"No member costs at most budget={self.budget:g}; the least cost is "
+                f"No member costs at most budget={self.budget:g}; the smallest cost is "
                 f"{c.min():.3g}."
             )
         while True:

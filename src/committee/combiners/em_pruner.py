@@ -37,7 +37,7 @@ class EMPruner(Combiner):
     objective increases at every step but has many local maxima, so different starts
     give different committees; `EPPruner` was designed to avoid this. By default three
     starts are tried. If the rows cannot distinguish some members, as with out-of-bag
-    trees, those with lower indices are kept, although they are no better than the
+    trees, those with lower indices are kept, although they are not better than the
     others.
 
     Parameters
@@ -163,18 +163,18 @@ class EMPruner(Combiner):
         self.noise_ = in_squared_units(fit.noise, unit)
         if not fit.converged:
             warnings.warn(
-                f"A weight still changed by {fit.change:.3g} of the largest in "
-                f"iteration {fit.n_iter}; EM stands still below {self.tol:g}. Raise "
+                f"EM has not converged: in iteration {fit.n_iter} a weight changed by "
+                f"{fit.change:.3g} of the largest, more than tol={self.tol:g}. Increase "
                 f"max_iter ({self.max_iter}) or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         if not fit.starts and fit.first_size <= 1 < self._n_in_start(len(fit.weights)):
             warnings.warn(
-                f"The first step of EM left {fit.first_size} of {len(fit.weights)} "
-                "members, and none comes back. Compare with other starts "
-                "(start='best', 'least-squares', or weights nearer to a good "
-                "committee), or with EPPruner, which has none.",
+                f"The first step of EM kept only {fit.first_size} of "
+                f"{len(fit.weights)} members, and dropped members are never added "
+                "back. Try other starts (start='best', 'least-squares', or weights "
+                "closer to a good committee), or EPPruner, which needs no start.",
                 stacklevel=4,
             )
         return fit.weights
@@ -193,7 +193,7 @@ def _check_start(start: Any, n_members: int, numbers: IntArray | None) -> Any:
     w = w if numbers is None else w[numbers]
     if w.min() < 0 or not w.any():
         raise ValueError(
-            "start must hold weights >= 0, at least one of them positive. Got a "
+            "start must contain weights >= 0, at least one of them positive. Got a "
             f"minimum of {w.min():g} and a maximum of {w.max():g}."
         )
     return w

@@ -215,7 +215,8 @@ class EvidencePruner(Combiner):
         self.n_iter_, self.converged_ = path.n_iter, path.converged
         if not path.converged:
             warnings.warn(
-                f"{self._still_moving(path)} Raise max_iter ({self.max_iter}) or tol.",
+                f"{self._still_moving(path)} Increase max_iter ({self.max_iter}) or "
+                "tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -260,7 +261,7 @@ class EvidencePruner(Combiner):
         if not return_std:
             return mean
         if self._is_equal_vote():
-            raise ValueError("return_std needs the weights of votes='posterior'.")
+            raise ValueError("return_std needs votes='posterior'.")
         if mean.ndim == 2:
             raise ValueError(
                 "return_std is for regression; for classification use "
@@ -350,7 +351,7 @@ class EPPruner(EvidencePruner):
 
     Parameters
     ----------
-    max_members : int, optional
+    max_members : int, default=None
         Maximum number of members. If given, `path_.choose(max_members=...)` chooses the
         committee instead of `rule`.
     rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default=None
@@ -388,7 +389,7 @@ class EPPruner(EvidencePruner):
         when no single step can increase it by more.
     verbose : bool, default=False
         Print size, leave-one-out error and evidence of every step to standard error.
-    checkpoint : path, optional
+    checkpoint : path, default=None
         Folder for the state of the probit likelihood, saved after every sweep. An
         interrupted fit resumes from it if `fit` is called again with the same rows.
 
@@ -478,7 +479,7 @@ class ARDPruner(EvidencePruner):
 
     Parameters
     ----------
-    max_members : int, optional
+    max_members : int, default=None
         As in `EPPruner`.
     rule : str, default=None
         How to choose a committee from the path, as in `EPPruner`. None means
@@ -490,7 +491,7 @@ class ARDPruner(EvidencePruner):
     max_iter : int, default=200
     tol : float, default=1e-4
     verbose : bool, default=False
-    checkpoint : path, optional
+    checkpoint : path, default=None
         As in `EPPruner`.
 
     Attributes

@@ -44,7 +44,7 @@ class GreedyPruner(Combiner):
     ----------
     n_steps : int, default=50
         Number of picks, including the initial ones.
-    scoring : str or callable, optional
+    scoring : str or callable, default=None
         Score to maximise: the name of a scikit-learn scorer, such as "accuracy",
         "roc_auc", "neg_log_loss" or "r2", or a callable `scorer(estimator, X, y)`.
         None minimises the squared error.

@@ -323,8 +323,8 @@ def roc_auc(votes: Votes, scoring: Scoring) -> tuple[FloatArray, Areas] | None:
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(
-            f"scoring={scoring!r} compares rows of different classes. All rows that "
-            f"count are of class {classes[0]}."
+            f"scoring={scoring!r} needs rows of at least two classes. All rows with a "
+            f"positive weight are of class {classes[0]}."
         )
     codes = classes if K > 2 else np.array([1])
     return area_slabs(votes, codes), Areas(y, codes, votes.sample_weight)

@@ -156,7 +156,7 @@ def warn_of_light_weights(votes: Votes) -> None:
     total, n_rows = votes.aside(weight_and_rows)
     if total < 0.1 * n_rows:
         warnings.warn(
-            "A sample_weight counts as a number of rows here: these sum to "
+            "Sample weights count as numbers of rows here, but they sum to "
             f"{total:.3g} for {n_rows:.0f} rows. Scale them to a mean of one.",
             UserWarning,
             stacklevel=5,
@@ -170,7 +170,7 @@ def which_likelihood(likelihood: str, votes: Votes, floor: float | None = None) 
     if likelihood == "probit" and votes.n_classes is None:
         raise ValueError(
             "The 'probit' likelihood is for votes: F of shape (N, M, K). Got shape "
-            f"(N, {votes.n_members}); take likelihood='gaussian' or 'auto'."
+            f"(N, {votes.n_members}); use likelihood='gaussian' or 'auto'."
         )
     if likelihood == "auto":
         return "probit" if votes.n_classes == 2 else "gaussian"

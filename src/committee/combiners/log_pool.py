@@ -317,8 +317,8 @@ def check_classes(votes: Votes, combiner: Any) -> int:
     """Return K. Raise ValueError for regression."""
     if votes.n_classes is None:
         raise ValueError(
-            f"{combiner} weighs log-probabilities of classes, F of shape (N, M, K). For "
-            "regression take RidgeWeights() or EPPruner()."
+            f"{combiner} weighs log-probabilities of classes, F of shape (N, M, K). "
+            "For regression use RidgeWeights() or EPPruner()."
         )
     return votes.n_classes
 
@@ -388,8 +388,7 @@ def log_floor(pruner: Any, votes: Votes, *, averages: bool) -> float | None:
         return None
     if cannot:
         raise ValueError(
-            'pool="log" has probit rows and posterior weights: leave likelihood at '
-            '"auto" or "probit" and votes at "posterior".'
+            'pool="log" needs likelihood="auto" or "probit", and votes="posterior".'
         )
     return least_probability(votes, pruner)[0]
 
@@ -432,9 +431,9 @@ def check_probabilities(F: FloatArray) -> None:
     """Refuse scores, which have no logarithms."""
     if not _in_range(F):
         raise ValueError(
-            "A log pool takes logarithms of probabilities or votes, which lie between 0 "
-            f"and 1. Got values from {F.min():.3g} to {F.max():.3g}: for scores, such as "
-            "those of a booster's rounds, take EPPruner()."
+            "A log pool takes logarithms of probabilities or votes, which lie between "
+            f"0 and 1. Got values from {F.min():.3g} to {F.max():.3g}: for scores, "
+            "such as the rounds of a booster, use EPPruner()."
         )
 
 

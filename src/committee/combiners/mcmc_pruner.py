@@ -66,7 +66,7 @@ class MCMCPruner(Combiner):
         Number of chains. They start at different points and run in parallel.
     n_warmup : int, default=200
         Number of initial draws of each chain to discard.
-    max_members : int, optional
+    max_members : int, default=None
     rule : {"min-loo", "max-evidence", "one-se"}, default="min-loo"
         How to choose a committee from the path, as in `EPPruner`.
     loo : {"ep", "draws"}, default="ep"
@@ -76,7 +76,8 @@ class MCMCPruner(Combiner):
         How the path is computed, as in `EPPruner`.
     likelihood : {"auto", "probit", "gaussian"}, default="auto"
         As in `EPPruner`.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState instance or None, default=None
+        Controls the draws. Pass an int for reproducible results.
 
     Attributes
     ----------
@@ -160,8 +161,8 @@ class MCMCPruner(Combiner):
     def _weigh(self, votes: Votes) -> FloatArray:
         if self.loo == "draws" and self.rule == "max-evidence":
             raise ValueError(
-                "Draws give leave-one-out errors and no evidence: with loo='draws' take "
-                "rule='min-loo' or 'one-se'."
+                "loo='draws' does not compute the evidence: use rule='min-loo' or "
+                "'one-se'."
             )
         ep = EPPruner(
             max_members=self.max_members,
@@ -233,8 +234,8 @@ class MCMCPruner(Combiner):
         self.converged_ = bool(self.r_hat_.max() <= _R_HAT)
         if not self.converged_:
             warnings.warn(
-                f"The chains have not met: R-hat is {self.r_hat_.max():.3f}, above "
-                f"{_R_HAT}. Raise n_warmup ({self.n_warmup}) or n_samples "
+                f"The chains have not converged: R-hat is {self.r_hat_.max():.3f}, "
+                f"above {_R_HAT}. Increase n_warmup ({self.n_warmup}) or n_samples "
                 f"({self.n_samples}).",
                 ConvergenceWarning,
                 stacklevel=4,

@@ -163,7 +163,7 @@ class KappaErrorHullPruner(Combiner):
     pairs_ : array of shape (n, 2)
         The pairs on the hull, from the most diverse to the most accurate.
     support_ : array
-        Indices of the chosen members; the best single member if there are no pairs.
+        Indices of the chosen members; the best single member if no pair has a kappa.
 
     References
     ----------
@@ -257,8 +257,8 @@ def boosting_weights(ballots: Ballots) -> FloatArray:
     votes = ballots.votes
     if not votes.in_memory or votes.held_out is not None:
         raise ValueError(
-            'criterion="kl-rows" needs the votes of boosted members on the rows in '
-            "memory that they were all trained on, without held_out."
+            'criterion="kl-rows" needs votes of boosted members on their common '
+            "training rows, in memory and without held_out."
         )
     K, P = ballots.n_classes, ballots.s / ballots.s.sum()
     weights = np.empty((ballots.wrong.shape[1], len(P)))

@@ -97,8 +97,8 @@ class RidgeWeights(Combiner):
     def _weigh(self, votes: Votes) -> FloatArray:
         if votes.n_classes is not None:
             raise ValueError(
-                "RidgeWeights minimises the squared error of numbers, F of shape (N, M): "
-                "for classes take LogPool() or EPPruner()."
+                "RidgeWeights is for regression, F of shape (N, M): for "
+                "classification use LogPool() or EPPruner()."
             )
         C, unit = votes.error_correlation()
         v = solve_simplex(C)

@@ -39,12 +39,13 @@ class GeneticPruner(Combiner):
     ----------
     votes : {"equal", "weighted"}, default="equal"
         "weighted" keeps all members with their evolved weights (Yao and Liu).
-    threshold : float, optional
+    threshold : float, default=None
         Weight above which a member is kept, for equal votes. Default: 1/M.
     n_generations : int, default=200
     population : int, default=100
         Number of random vectors, in addition to the M + 1 fixed ones at the start.
     random_state : int, RandomState instance or None, default=None
+        Controls the population. Pass an int for reproducible results.
 
     Attributes
     ----------
@@ -193,6 +194,7 @@ class SDPPruner(Combiner):
     tol : float, default=1e-5
         Relative and absolute tolerance of SCS.
     random_state : int, RandomState instance or None, default=None
+        Controls the random hyperplanes. Pass an int for reproducible results.
 
     Attributes
     ----------

@@ -57,7 +57,7 @@ class Comparison(Shown):
     by_ttest, by_rank_sum : dict or None
         `WinLossTie` by a test on the runs of each data set; None without runs.
     methods, datasets : tuple
-        Names, or numbers if there are no names.
+        Names, or numbers without names.
     control : object or None
     alpha, run_alpha : float
     lower_is_better : bool
@@ -428,7 +428,7 @@ def _from_runs(
     if fewest < 2:
         raise ValueError(
             "Tests on runs need at least 2 runs of each method on each data set. Got "
-            f"{fewest}; give the mean scores as data sets x methods instead."
+            f"{fewest}; pass the mean scores as data sets x methods instead."
         )
     # Exact sums: the same runs in another order tie.
     means = [[math.fsum(cell) / len(cell) for cell in row] for row in runs]
@@ -443,7 +443,7 @@ def _floats(values: Any, name: str) -> FloatArray:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} must be numbers in a full table, with as many entries in each row."
+            f"{name} must be a numeric table with rows of equal length."
         ) from None
 
 
@@ -454,9 +454,8 @@ def _check(table: Scores) -> None:
         raise ValueError(f"compare needs at least 2 methods, in columns. Got {k}.")
     if n < 2:
         raise ValueError(
-            f"compare counts over data sets and needs at least 2, in rows. Got {n}; "
-            "for the runs of two methods on one data set take "
-            "scipy.stats.mannwhitneyu or ttest_ind."
+            f"compare needs at least 2 data sets, in rows. Got {n}; for the runs of "
+            "two methods on one data set use scipy.stats.mannwhitneyu or ttest_ind."
         )
     failed = np.argwhere(~np.isfinite(table.means))
     if len(failed):

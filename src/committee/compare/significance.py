@@ -86,8 +86,8 @@ def friedman(ranks: Any) -> RankTest:
     R = np.asarray(ranks, dtype=np.float64)
     if R.ndim != 2 or not np.array_equal(stats.rankdata(R, axis=1), R):
         raise ValueError(
-            "friedman and iman_davenport take ranks, in each row 1 for the best to k, ties "
-            "with their mean rank. Make them by rank_methods(scores)."
+            "friedman and iman_davenport need ranks from 1 (best) to k in each row, "
+            "with mean ranks for ties. Compute them with rank_methods(scores)."
         )
     k = R.shape[1]
     centred = R - (k + 1) / 2

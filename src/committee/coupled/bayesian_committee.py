@@ -161,7 +161,7 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         changed after `fit`.
     n_jobs : int, default=None
         Number of threads. The results do not depend on it.
-    random_state : int, RandomState or None
+    random_state : int, RandomState instance or None, default=None
         Controls the choice of the shared rows and of random subsets. Pass an int for
         reproducible results.
 
@@ -176,7 +176,7 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
     alpha_ : float
         Value used, given or chosen.
     noise_ : float or array of shape (T,)
-        Variance of the noise: of a target around f.
+        Variance of the noise around f.
     metric_ : array of shape (n_features, n_features) or None
         M of the squared distance (x - z)'M (x - z).
     loo_error_ : float
@@ -210,8 +210,8 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         ----------
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,) or (N, T)
-        sample_weight : array-like of shape (N,), optional
-        subsets : sequence of lists of row numbers, optional
+        sample_weight : array-like of shape (N,), default=None
+        subsets : sequence of lists of row numbers, default=None
             Disjoint lists of row numbers, one for each expert, instead of cells or
             random subsets. They refer to this X, so they cannot be used in
             cross-validation.
@@ -269,8 +269,8 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,)
             Labels of any type.
-        sample_weight : array-like of shape (N,), optional
-        subsets : sequence of lists of row numbers, optional
+        sample_weight : array-like of shape (N,), default=None
+        subsets : sequence of lists of row numbers, default=None
             As for `BayesianCommitteeRegressor`.
 
         Returns

@@ -190,7 +190,7 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
     trend_ : bool
         Whether the cells are fitted to the residuals of a trend.
     noise_ : float or array of shape (T,)
-        Variance of the noise: of a target around f.
+        Variance of the noise around f.
     metric_ : array of shape (n_features, n_features) or None
         M of the squared distance (x - z)'M (x - z).
     loo_error_ : float
@@ -229,7 +229,7 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
             Rows of a Dask collection are sent once to the worker that fits their cell.
             The result is the same as for arrays in memory.
         y : array-like of shape (N,) or (N, T), or a Dask collection
-        sample_weight : array-like of shape (N,), optional, or a Dask collection
+        sample_weight : array-like of shape (N,) or a Dask collection, default=None
 
         Returns
         -------
@@ -285,7 +285,7 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
             As for `CellKernelRegressor`.
         y : array-like of shape (N,), or a Dask collection
             Labels of any type.
-        sample_weight : array-like of shape (N,), optional, or a Dask collection
+        sample_weight : array-like of shape (N,) or a Dask collection, default=None
 
         Returns
         -------

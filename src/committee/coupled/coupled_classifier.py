@@ -104,10 +104,10 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,)
             Labels of any type.
-        sample_weight : array-like of shape (N,), optional
-        X_coupling : array-like of shape (n_c, n_features), optional
+        sample_weight : array-like of shape (N,), default=None
+        X_coupling : array-like of shape (n_c, n_features), default=None
             As for `CoupledKernelRegressor`.
-        subsets : sequence of n_members lists of row numbers, optional
+        subsets : sequence of n_members lists of row numbers, default=None
             As for `CoupledKernelRegressor`.
 
         Returns

@@ -255,13 +255,14 @@ class CoupledKernel(MemberMachine):
         self.combiner_.fit(F, targets, held_out=unseen, sample_weight=weight)
         if getattr(self.combiner_, "floor_", None) is not None:
             raise ValueError(
-                "A coupled ensemble adds up what its members predict, and a log pool "
-                "their logarithms: take a combiner that averages, such as SimplexWeights."
+                "A coupled ensemble sums the predictions of its members, and a log "
+                "pool sums logarithms: use a combiner that averages, such as "
+                "SimplexWeights."
             )
         if np.any(self.combiner_.offset):
             raise ValueError(
                 "A coupled ensemble is a weighted sum of its members, and "
-                f"{type(self.combiner_).__name__} adds an intercept: take a combiner "
+                f"{type(self.combiner_).__name__} adds an intercept: use a combiner "
                 "without one, such as SimplexWeights."
             )
         return self.combiner_.weights_  # type: ignore[no-any-return]
@@ -361,7 +362,7 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         member, those among them that are outside its subset. A member is trained on one
         row in q, so its errors on training rows are only slightly too small. The guide
         compares the two.
-    random_state : int, RandomState or None
+    random_state : int, RandomState instance or None, default=None
         Controls the subsets and all other random choices. Pass an int for reproducible
         results.
 
@@ -430,13 +431,13 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         ----------
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,) or (N, T)
-        sample_weight : array-like of shape (N,), optional
-        X_coupling : array-like of shape (n_c, n_features), optional
+        sample_weight : array-like of shape (N,), default=None
+        X_coupling : array-like of shape (n_c, n_features), default=None
             Points on which the submodels are coupled. Pass the rows to be predicted for
             a transductive fit. A Dask collection is computed. In a pipeline request it
             with `set_fit_request(X_coupling=True)` and transform it with the pipeline's
             `transform_input=["X_coupling"]`.
-        subsets : sequence of n_members lists of row numbers, optional
+        subsets : sequence of n_members lists of row numbers, default=None
             Disjoint subsets D_j, in the order of the ring or chain, instead of random
             ones. Rows in none of them are not used. They refer to this X, so they
             cannot be used in cross-validation.

@@ -58,7 +58,7 @@ def check_subsets(
     for j, part in enumerate(found):
         if part.ndim != 1 or not len(part) or part.dtype.kind not in "iu":
             raise ValueError(
-                f"subsets[{j}] must be a list of row numbers, at least one. Got dtype "
+                f"subsets[{j}] must be a non-empty list of row numbers. Got dtype "
                 f"{part.dtype} and shape {part.shape}."
             )
         if not (part.min() >= 0 and part.max() < n_rows):

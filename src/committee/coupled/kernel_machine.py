@@ -116,7 +116,7 @@ class MemberMachine(KernelMachine):
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
             For a Dask collection the result is a lazy Dask array.
-        n_jobs : int, optional
+        n_jobs : int, default=None
             Ignored: BLAS uses its own threads.
 
         Returns

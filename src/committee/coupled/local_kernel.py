@@ -144,7 +144,9 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
         """
         check_is_fitted(self, "loo_error_")
         if self._target_shape:
-            raise ValueError("predict_interval is for one target: fit y of shape (N,).")
+            raise ValueError(
+                "predict_interval supports a single target: fit y of shape (N,)."
+            )
         known = self._check_asked("predict_interval", coverage, method, _METHODS)
         rank(len(known.residual), coverage)  # raises for too few rows, before any work
         return self._interval(X, coverage=float(coverage), method=method)
@@ -174,8 +176,8 @@ class LocalClassifierMixin(SetMixin, KernelClassifierMixin):
     def _keep(self, training: Training, rows: RowChunks) -> None:
         """Fit the slope, and store the scores for sets of classes.
 
-        Rows of the fit are used where there are no leave-one-out scores because rows
-        that repeat fill every cell: they are each other's test.
+        Rows of the fit are used if leave-one-out scores are missing because rows that
+        repeat fill every cell: they are each other's test.
         """
         self.__dict__.pop("_held_out_rows", None)
         f = training.left_out.f

@@ -43,7 +43,7 @@ def solve_lssvm(
     if not np.allclose(K, K.T, rtol=1e-8, atol=1e-12 * float(np.abs(K).max())):
         raise ValueError(
             "An LS-SVM needs a symmetric kernel, k(x, z) = k(z, x); "
-            "CoupledKernelRegressor(1) takes others."
+            "CoupledKernelRegressor(1) supports others."
         )
     H = K + np.diag(ridge)
     # A callable kernel may be indefinite, and then H too.
@@ -149,7 +149,7 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
         ----------
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,) or (N, T)
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), default=None
 
         Returns
         -------
@@ -200,7 +200,7 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
         ----------
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), default=None
 
         Returns
         -------

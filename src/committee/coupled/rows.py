@@ -139,10 +139,10 @@ def warn_of_copies(X: FloatArray, Y: FloatArray) -> None:
     if N - points <= _COPIES * N or _n_distinct(np.hstack([X, Y])) != points:
         return
     warnings.warn(
-        f"{N - points:,} of {N:,} rows are copies of others, in X and y. Leave-one-out "
-        "predicts a row from its copy: the ridge that it chooses is too small, and "
-        "errors and intervals look better than they are. Drop the copies; "
-        "sample_weight may be the number of times that a row occurs.",
+        f"{N - points:,} of {N:,} rows are duplicates of others, in X and y. "
+        "Leave-one-out predicts a row from its duplicate, so the chosen ridge is too "
+        "small, and errors and intervals look better than they are. Drop the "
+        "duplicates; sample_weight may be the number of times that a row occurs.",
         UserWarning,
         stacklevel=2,
     )

@@ -76,14 +76,14 @@ def search_coupled(
         With all other parameters set.
     X : array-like of shape (N, n_features)
     y : array-like of shape (N,) or (N, T)
-    gammas : sequence of float, optional
+    gammas : sequence of float, default=None
         Defaults to five values around the median heuristic.
     alphas, couplings : sequences of float
-    X_coupling : array-like of shape (n_c, n_features), optional
+    X_coupling : array-like of shape (n_c, n_features), default=None
         Coupling points of a transductive fit.
-    sample_weight : array-like of shape (N,), optional
+    sample_weight : array-like of shape (N,), default=None
     verbose : bool, default=False
-        Show a progress bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def search_coupled(
     if estimator.random_state is None:
         estimator.random_state = int(np.random.default_rng().integers(2**31))
     refuse_dask(
-        "search_coupled works in memory: give it some of the rows as arrays, and fit "
+        "search_coupled works in memory: pass it some of the rows as arrays, and fit "
         "what it finds to the Dask collections.",
         *(X, y, X_coupling, sample_weight),
     )
@@ -123,7 +123,9 @@ def search_coupled(
     found = _loo_errors(estimator, data, X_coupling, grid)
     error = np.array(list(track(found, len(grid), "searching", verbose)))
     if not np.any(np.isfinite(error)):
-        raise ValueError("No candidate has a positive definite system: raise alphas.")
+        raise ValueError(
+            "No candidate has a positive definite system: increase alphas."
+        )
     best = int(np.nanargmin(error))
     params = dict(zip(("gamma", "alpha", "coupling"), grid[best].tolist(), strict=True))
     return SearchResult(
@@ -184,8 +186,8 @@ def _loo_errors(
     """Yield the error of each (gamma, alpha, coupling), sorted by gamma."""
     if len(data.X) > _MAX_LOO_ROWS:
         raise ValueError(
-            f"search_coupled takes up to {_MAX_LOO_ROWS} rows. Got {len(data.X)}: give it "
-            "some of the rows, or use GridSearchCV."
+            f"search_coupled takes up to {_MAX_LOO_ROWS} rows. Got {len(data.X)}: pass "
+            "it some of the rows, or use GridSearchCV."
         )
     for gamma, rest in groupby(grid.tolist(), key=itemgetter(0)):
         # Leave-one-out predictions are held out already: no mask.

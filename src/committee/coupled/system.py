@@ -191,7 +191,7 @@ def solve_coupled_cg(
             precondition,
             tol=tol,
             max_iter=max_iter,
-            advice='Raise max_iter or tol, or take solver="direct".',
+            advice='Increase max_iter or tol, or use solver="direct".',
         )
     return A.split(a), max(n_iter, 1), residual <= tol
 

@@ -122,10 +122,10 @@ def pairwise_kappa(
     Parameters
     ----------
     F : array of shape (N, M, K)
-    held_out : bool array of shape (N, M), optional
+    held_out : bool array of shape (N, M), default=None
         True where the member votes. Each pair is compared on the rows on which both
         vote.
-    sample_weight : array of shape (N,), optional
+    sample_weight : array of shape (N,), default=None
 
     Returns
     -------
@@ -150,8 +150,8 @@ def q_statistic(F: Any, y: Any) -> FloatArray:
 
         Q_ij = (N11 N00 - N01 N10) / (N11 N00 + N01 N10)
 
-    N11 counts the rows on which both are right, N00 both wrong. Q is 0 if the
-    denominator is zero, and 1 on the diagonal.
+    N11 is the number of rows on which both are right, N00 on which both are wrong. Q is
+    0 if the denominator is zero, and 1 on the diagonal.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def margins(F: Any, y: Any, w: Any = None) -> FloatArray:
     F : array of shape (N, M, K)
     y : array of shape (N,)
         Class codes 0..K-1.
-    w : array of shape (M,), optional
+    w : array of shape (M,), default=None
         Default: equal weights.
 
     Returns

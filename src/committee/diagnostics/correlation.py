@@ -42,8 +42,8 @@ def error_correlation(
     F : array of shape (N, M) or (N, M, K)
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
-    held_out : bool array of shape (N, M), optional
-    sample_weight : array of shape (N,), optional
+    held_out : bool array of shape (N, M), default=None
+    sample_weight : array of shape (N,), default=None
         Sample weights; C is the weighted mean.
 
     Returns
@@ -102,8 +102,8 @@ def correlation_of(
         return sums.products / sums.counts, scale
     if not np.any(np.diag(sums.counts) > 0):
         raise ValueError(
-            "sample_weight is zero on every row that held_out marks, so nothing is "
-            "known about the members' errors."
+            "sample_weight is zero on every row that held_out marks, so the members' "
+            "errors cannot be estimated."
         )
     return shrink_pairwise(*sums), scale
 

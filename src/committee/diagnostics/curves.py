@@ -151,7 +151,7 @@ def expected_calibration_error(
     y : array-like of shape (N,)
         Class codes 0..K-1.
     n_bins : int, default=10
-    sample_weight : array-like of shape (N,), optional
+    sample_weight : array-like of shape (N,), default=None
 
     Returns
     -------
@@ -190,7 +190,7 @@ def one_probability(
     K = 2 if p.ndim == 1 else p.shape[1]
     if not np.isin(y, np.arange(K)).all():
         raise ValueError(
-            f"y must hold class codes 0..{K - 1}, the columns of p. Got "
+            f"y must contain class codes 0..{K - 1}, the columns of p. Got "
             f"{np.unique(y)[:5].tolist()}; probabilities come first, then y."
         )
     s = check_sample_weight(sample_weight, p)

@@ -55,7 +55,7 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     F : array of shape (N, M) or (N, M, K)
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
-    w : array of shape (M,) or (N, M), optional
+    w : array of shape (M,) or (N, M), default=None
         Weights that sum to one, for all rows or for each row. Default: equal weights.
     by_row : bool, default=False
         Whether to return the three terms for each row, as arrays of shape (N,), instead
@@ -102,7 +102,7 @@ def _shares(w: Any, shape: tuple[int, ...]) -> FloatArray:
     wrong = np.abs(total - 1.0) > 1e-8 * size
     if np.any(wrong):
         raise ValueError(
-            "The decomposition holds for weights that sum to 1. Got "
+            "The decomposition needs weights that sum to 1. Got "
             f"{np.ravel(total)[np.ravel(wrong)][0]:g}; divide w by w.sum()."
         )
     return w  # type: ignore[no-any-return]
@@ -160,8 +160,8 @@ def gate_usage(G: Any) -> GateUsage:
     G = check_row_weights(G, np.shape(G))
     if np.any(G < 0) or np.any(np.abs(G.sum(axis=1) - 1.0) > 1e-8):
         raise ValueError(
-            "Weights of a gate are not negative, and those of a row sum to one. Got a "
-            f"least weight of {G.min():g} and sums from {G.sum(axis=1).min():g} to "
+            "Weights of a gate must be non-negative and sum to one in each row. Got a "
+            f"smallest weight of {G.min():g} and sums from {G.sum(axis=1).min():g} to "
             f"{G.sum(axis=1).max():g}."
         )
     largest = G.max(axis=1, keepdims=True) == G

@@ -18,8 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.special import betaln, ndtr, softmax, xlog1py, xlogy
-from scipy.stats import binom
+from scipy.special import bdtrik, betaln, ndtr, softmax, xlog1py, xlogy
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.predictions import weighted_sum
@@ -344,7 +343,7 @@ class FilledProbabilities:
         p = np.empty((len(u), N, K))
         for j, (for_q, for_T) in enumerate(u):
             q = _SHARES[np.searchsorted(posterior, for_q + n) % len(_SHARES)]
-            T = np.clip(binom.ppf(for_T, U, q), 0, U) / U
+            T = np.clip(np.ceil(bdtrik(for_T, U, q)), 0, U) / U
             d = rng.standard_gamma(wrong) if K > 2 else np.sign(wrong)
             d *= ((1 - T) / np.maximum(d.sum(axis=1), np.finfo(float).tiny))[:, None]
             d[n, y] = T

@@ -28,7 +28,7 @@ class AmbiguityDisplay(Display):
         u'C_k u        = sum_m u_m C_mm - diversity,    C_k of the first k members
 
     w are the committee's weights; the last point is the committee itself with weights
-    scaled to sum one. If there are no weights, or negative ones, members have equal votes.
+    scaled to sum one. Without weights, or with negative ones, members have equal votes.
 
     Parameters
     ----------
@@ -98,15 +98,14 @@ class AmbiguityDisplay(Display):
         roster = roster_of(estimator)
         if roster.output == "scores":
             raise ValueError(
-                "The rounds of a boosted classifier predict scores, whose distance from "
-                "a class has no meaning: there is no decomposition. Use "
-                "PruningPathDisplay or KappaErrorDisplay instead."
+                "The decomposition is not defined for the rounds of a boosted "
+                "classifier, which predict scores. Use PruningPathDisplay or "
+                "KappaErrorDisplay instead."
             )
         if roster.floor is not None:
             raise ValueError(
-                "A log pool sums log-probabilities, and the decomposition holds for "
-                "averages: there is no decomposition. Use WeightsDisplay or "
-                "KappaErrorDisplay instead."
+                "The decomposition is defined for averages, and a log pool sums "
+                "log-probabilities. Use WeightsDisplay or KappaErrorDisplay instead."
             )
         F, y = predictions_of(estimator, X, y)
         if order is None:
@@ -232,7 +231,7 @@ def _check_order(order: Any, n_members: int) -> IntArray:
     valid = numbers.ndim == 1 and 0 < len(numbers) == len(np.unique(numbers))
     if not valid or numbers.min() < 0 or numbers.max() >= n_members:
         raise ValueError(
-            f"order must hold member numbers 0..{n_members - 1}, each at most once. "
+            f"order must contain member numbers 0..{n_members - 1}, each at most once. "
             f"Got {np.asarray(order).tolist()[:10]}."
         )
     return numbers

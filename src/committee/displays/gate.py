@@ -175,8 +175,8 @@ def _telling_columns(X: Any, winner: IntArray) -> tuple[FloatArray, list[str]]:
     varies = [c for c, values in enumerate(columns) if _is_telling(values)]
     if len(varies) < 2:
         raise ValueError(
-            "The picture of a gate needs two columns of finite numbers that vary. Got "
-            f"{len(varies)}."
+            "GateDisplay needs two numeric columns that are finite and not constant. "
+            f"Got {len(varies)}."
         )
     table = np.column_stack([columns[c] for c in varies]).astype(np.float64)
     ranks = table.argsort(axis=0).argsort(axis=0).astype(np.float64)

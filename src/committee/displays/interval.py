@@ -15,7 +15,7 @@ _ROWS = 300
 
 
 class IntervalDisplay(Display):
-    """Intervals in the order of their centres, with the targets they cover and miss.
+    """Prediction intervals sorted by centre, with the targets they cover and miss.
 
     Parameters
     ----------

@@ -81,8 +81,8 @@ class KappaErrorDisplay(Display):
             )
         if len(self.kappa) == 0:
             raise ValueError(
-                "A kappa-error diagram needs a pair of members that both vote on some "
-                "row. Got no such pair."
+                "A kappa-error diagram needs two members that vote on the same row. "
+                "No pair does."
             )
         self.pairs: IntArray | None = None if pairs is None else np.asarray(pairs)
         self.hull: IntArray = lower_left_hull(self.kappa, self.error)
@@ -163,14 +163,11 @@ class KappaErrorDisplay(Display):
         F = check_predictions(F)
         if F.ndim != 3:
             raise ValueError(
-                "A kappa-error diagram is one of votes: F of shape (N, M, K). Got "
-                f"shape {F.shape}."
+                "A kappa-error diagram needs votes: F of shape (N, M, K). Got shape "
+                f"{F.shape}."
             )
         if F.shape[1] < 2:
-            raise ValueError(
-                "A kappa-error diagram is one of pairs and needs at least two members. "
-                "Got 1."
-            )
+            raise ValueError("A kappa-error diagram needs at least two members. Got 1.")
         if names is not None:
             names = check_names(names, F.shape[1], "members")
         votes = Votes.checked(F, y, held_out, sample_weight)

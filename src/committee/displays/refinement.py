@@ -70,8 +70,6 @@ class RefinementDisplay(Display):
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw the sizes, the chosen one and the whole ensemble."""
-        from matplotlib.ticker import LogLocator
-
         found = self.summary
         assert found.refinement is not None
         scale = 100.0 if found.measure == "error rate" else 1.0
@@ -103,8 +101,5 @@ class RefinementDisplay(Display):
             xlabel="bytes of the pickled model (points: members / leaves)",
             ylabel=f"{error_name(HELD_OUT, found.measure)}{unit}",
         )
-        wide = whole[0] > 100 * path[0].n_bytes
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3) if wide else (1, 2, 5)))
         ax.xaxis.set_major_formatter(lambda n, _: byte_size(n))
-        ax.xaxis.set_minor_formatter("")
         legend_above(ax)

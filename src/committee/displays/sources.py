@@ -119,7 +119,7 @@ def predictions_of(
 
 
 def _targets(y: Any, classes: Any) -> FloatArray | IntArray:
-    """Return y (N,) as class codes, or as floats if there are no classes."""
+    """Return y (N,) as class codes, or as floats for regression."""
     return y.astype(np.float64) if classes is None else label_codes(y, classes)
 
 

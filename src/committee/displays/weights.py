@@ -86,7 +86,7 @@ class WeightsDisplay(Display):
         Parameters
         ----------
         estimator : committee, any ensemble that `prune` takes, or combiner
-            `EPPruner`, `ARDPruner` and `MCMCPruner` have standard deviations.
+            Standard deviations are drawn for `EPPruner`, `ARDPruner` and `MCMCPruner`.
         names : sequence of M names, default=None
             Names of the columns of F, or of the members of a `Pool`, by default.
         ax : matplotlib Axes, default=None

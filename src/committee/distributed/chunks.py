@@ -270,5 +270,5 @@ def _check_patience(seconds: float) -> None:
     if seconds > _PATIENCE:
         raise RuntimeError(
             f"All Dask workers were lost, and none has come back for {seconds:.0f} s: "
-            "see why they died (memory, as a rule), start new ones and fit again."
+            "check why they died (usually memory), start new ones and fit again."
         )

@@ -153,13 +153,13 @@ def check_block(block: Any, columns: Any) -> None:
     names, expected = (list(getattr(part, "columns", [])) for part in (block, columns))
     if names != expected:
         raise ValueError(
-            f"The columns of X are {expected}, and the columns of this chunk are {names}: "
-            "give all chunks the same columns in the same order."
+            f"The columns of X are {expected}, and the columns of this chunk are "
+            f"{names}: use the same columns in the same order in all chunks."
         )
     if block.shape[1:] != columns.shape[1:]:
         raise ValueError(
             f"X has {columns.shape[1]} columns and this chunk is of shape "
-            f"{block.shape}: give all chunks the same columns."
+            f"{block.shape}: use the same columns in all chunks."
         )
 
 

@@ -41,7 +41,7 @@ class Boosted(BaseEstimator):
     settings : dict, default=None
         Parameters of the library's estimator.
     n_jobs : int, default=None
-        Threads of the training. None is one.
+        Number of training threads. None means 1.
     random_state : int or None
 
     Attributes

@@ -96,8 +96,8 @@ def forest_roster(forest: Any) -> Roster:
         drawn,
         members,
         forest.bootstrap,
-        "Its trees were trained on all rows (bootstrap=False). Give rows that it was not "
-        "trained on, without oob, or train with bootstrap=True.",
+        "Its trees were trained on all rows (bootstrap=False). Pass rows that it was "
+        "not trained on, without oob, or train with bootstrap=True.",
     )
 
 
@@ -115,8 +115,9 @@ def bagging_roster(bagging: Any) -> Roster:
         members,
         bagging.bootstrap
         or len(set(drawn.samples()[0])) < getattr(bagging, "_n_samples", np.inf),
-        "Its members were trained on all rows (bootstrap=False, max_samples=1.0). Give "
-        "rows that it was not trained on, without oob, or train with bootstrap=True.",
+        "Its members were trained on all rows (bootstrap=False, max_samples=1.0). "
+        "Pass rows that it was not trained on, without oob, or train with "
+        "bootstrap=True.",
     )
 
 
@@ -158,7 +159,7 @@ def adaboost_roster(boosted: Any) -> Roster:
         arrays=True,
         recognise=partial(rows_of_trees, members),
         no_oob_reason=(
-            "Boosted members learn from all rows. Give rows that it was not trained "
+            "Boosted members learn from all rows. Pass rows that it was not trained "
             "on, without oob."
         ),
     )

@@ -95,7 +95,7 @@ class Rotated(OnFeatures):
     ----------
     estimator : estimator
     group_size : int
-    random_state : int, RandomState or None
+    random_state : int, RandomState instance or None, default=None
 
     Attributes
     ----------

@@ -191,9 +191,9 @@ def with_rows(roster: Roster, mask: BoolArray | None, known: str | None) -> Rost
         recognise=partial(rows_of_committee, roster.members, mask, known),
         no_oob_reason=(
             "The committee did not record which rows its members left out. It records "
-            "them if it was fitted in memory with a combiner and "
-            'weigh_on="held-out"; a pruned committee does not. Give rows that it was not '
-            "trained on, without oob."
+            'them if it was fitted in memory with a combiner and weigh_on="held-out"; '
+            "a pruned committee does not. Pass rows that it was not trained on, "
+            "without oob."
         ),
     )
 

@@ -166,7 +166,7 @@ def rounds_roster(members: list[Any], stages: Stages, recognise: Recognise) -> R
         start=None if shared.start is None else shared.predictions(shared.raw([0]))[0],
         recognise=recognise,
         no_oob_reason=(
-            "Boosted rounds learn from all rows. Give rows that the booster was not "
+            "Boosted rounds learn from all rows. Pass rows that the booster was not "
             "trained on, without oob."
         ),
         staged_predictions=partial(shared.staged, stages),

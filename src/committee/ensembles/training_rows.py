@@ -58,7 +58,7 @@ def rows_of_trees(
     trees : sequence of estimators
         Each a tree, or a tree on some of the columns.
     X : array or sparse matrix of shape (N, n_features)
-    drawn : callable, optional
+    drawn : callable, default=None
         Returns the training rows of each tree. Default: trees were trained on all rows
         in any order, or on samples that were not recorded.
 

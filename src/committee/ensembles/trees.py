@@ -123,7 +123,7 @@ def with_values(
     values : array of shape (n_nodes, 1, T)
     n_features : int
         Number of all columns.
-    cut : bool array of shape (n_nodes,), optional
+    cut : bool array of shape (n_nodes,), default=None
         True where a node becomes a leaf.
     """
     other = copy.copy(bare_tree(member))

@@ -26,7 +26,7 @@ from committee.ensembles.member_features import OnColumns
 from committee.ensembles.roster import Roster, equal_weights
 
 _ALL_ROWS = (
-    "Its members were trained on all rows. Give rows that it was not trained on, "
+    "Its members were trained on all rows. Pass rows that it was not trained on, "
     "without oob, or make a committee with Pool, which is weighed on cross-fitted "
     "predictions."
 )
@@ -70,13 +70,13 @@ def list_roster(members: list[Any], names: list[str] | None = None) -> Roster:
     for member in members:
         if not hasattr(member, "__sklearn_tags__"):
             raise TypeError(
-                "A list must hold fitted scikit-learn estimators. Got "
+                "A list must contain fitted scikit-learn estimators. Got "
                 f"{type(member).__module__}.{type(member).__name__}."
             )
     classify = is_classifier(members[0])
     if any(is_classifier(member) != classify for member in members):
         raise ValueError(
-            "A list must hold classifiers only or regressors only. Got both."
+            "A list must contain classifiers only or regressors only. Got both."
         )
     for member in members:
         check_is_fitted(member, "classes_" if classify else None)
@@ -87,7 +87,7 @@ def list_roster(members: list[Any], names: list[str] | None = None) -> Roster:
         classes,
         classes,
         no_oob_reason=(
-            "A list does not record which rows each member was trained on. Give rows "
+            "A list does not record which rows each member was trained on. Pass rows "
             "that none of them was trained on, without oob."
         ),
         names=names,

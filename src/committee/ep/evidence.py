@@ -39,7 +39,7 @@ def classification_path(
     S : array of shape (N, M)
         Signed rows S_n = y_n F_n, y_n = -1 or 1; 0 where a member abstains. For K
         classes the K - 1 rows F[n, :, y_n] - F[n, :, k] of a case follow each other.
-    sample_weight : array of shape (N,), optional
+    sample_weight : array of shape (N,), default=None
         Row weights, as powers of the terms.
     group : int
         Consecutive rows that make one case and share its weight; the case is wrong
@@ -101,11 +101,11 @@ def regression_path(
         Predictions.
     y : array of shape (N,)
         Targets.
-    noise : float, optional
+    noise : float, default=None
         Noise variance. Default: learned along the path.
-    sample_weight : array of shape (N,), optional
+    sample_weight : array of shape (N,), default=None
         Row weights.
-    loss : callable, optional
+    loss : callable, default=None
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
         them. Default: squared error.
     **options

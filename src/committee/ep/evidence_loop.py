@@ -339,7 +339,7 @@ def run(
         Members with which the printed sequence begins.
     truncated : bool, default=True
         False for ARD: no truncation, weights of any sign.
-    price : float, optional
+    price : float, default=None
         Log evidence that a member has to bring. Default: `PRICE` with truncation and 0
         without.
     max_iter : int, default=200
@@ -347,9 +347,9 @@ def run(
     tol : float, default=1e-4
         Two steps in a row that raise the objective by less than `tol` per row end
         the sequence.
-    callback : callable, optional
+    callback : callable, default=None
         Called with each PathStep as it is made.
-    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, optional
+    rule : {"min-loo", "max-evidence", "max-density", "one-se"}, default=None
         Settle the step that this rule prefers: on the way moments agree to a
         hundredth of a standard deviation only, and on separable rows not even that.
 
@@ -371,7 +371,7 @@ def run(
     else:
         raise ValueError(
             "sequence='printed' has truncated weights and no price; leave out "
-            "'truncated' and 'price', or take sequence='fast'."
+            "'truncated' and 'price', or use sequence='fast'."
         )
     track, start = _Track(loop, callback), loop.start()
     state = start
@@ -489,10 +489,10 @@ class PrintedSequence(EvidenceSequence):
         if not is_it and chosen.loo_error > single.loo_error + single.loo_se:
             warnings.warn(
                 f"Member {single.active[0]} alone has a leave-one-out error of "
-                f"{single.loo_error:.3g} ± {single.loo_se:.1g}, the committee of the printed sequence "
-                f"{chosen.loo_error:.3g}. A gain of two sides can take in members that "
-                "only a negative weight would make useful. Raise n_initial, or take "
-                "sequence='fast'.",
+                f"{single.loo_error:.3g} ± {single.loo_se:.1g}, the committee of the "
+                f"printed sequence {chosen.loo_error:.3g}. The two-sided gain can add "
+                "members that are useful only with a negative weight. Increase "
+                "n_initial, or use sequence='fast'.",
                 stacklevel=3,
             )
 

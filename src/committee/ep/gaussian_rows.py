@@ -154,8 +154,8 @@ class Targets:
     ----------
     F : array of shape (N, M)
     y : array of shape (N,)
-    weight : array of shape (N,), optional
-    loss : callable, optional
+    weight : array of shape (N,), default=None
+    loss : callable, default=None
         Maps leave-one-out predictions to losses, see `residual_loo`.
     """
 

@@ -88,7 +88,7 @@ class LeaveOneOut:
         Squared error, or 0 / 1 error with one half for a tie.
     log_density : array of shape (n_cases,)
         Log predictive density of the target.
-    weight : array of shape (n_cases,), optional
+    weight : array of shape (n_cases,), default=None
         Case weights. Default: all one.
     """
 

@@ -50,7 +50,7 @@ class RowSites(NamedTuple):
         if len(sites.t) != n_rows:
             raise ValueError(
                 f"{path} has the sites of {len(sites.t)} rows, but there are {n_rows}: "
-                "it is of other rows or other chunks."
+                "it belongs to other rows or chunks."
             )
         return sites
 
@@ -104,7 +104,7 @@ class ProbitRows:
     ----------
     S : array of shape (N, M)
         Signed rows y_n F_n of any real type; 0 is an abstention.
-    weight : array of shape (N,), optional
+    weight : array of shape (N,), default=None
         Row weights, as powers of the terms.
     group : int
         Number of consecutive rows that make one case.

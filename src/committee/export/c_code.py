@@ -47,7 +47,7 @@ def to_c(
     committee : CommitteeClassifier or CommitteeRegressor
         A committee of trees on the columns of X, as for `save(compact=True)`. Forests,
         boosters and loaded compact files are accepted too.
-    path : path, optional
+    path : path, default=None
         File to write. An existing file is replaced only when the header is complete.
     dtype : {"float32", "int16"}, default="float32"
         "float32" takes the same branches as the committee for all x in single

@@ -134,8 +134,8 @@ def to_native(committee: Any) -> Any:
         return averaging(committee)
     if committee.transformer_ is not None or committee.gate_ is not None:
         raise ValueError(
-            "A booster takes the columns of X and has no gate: use to_onnx, or "
-            "committee.save."
+            "A booster predicts from the columns of X and cannot contain a gate: use "
+            "to_onnx, or committee.save."
         )
     if not is_classifier(committee):
         return _merged(committee.members_, committee.weights_, committee.intercept_)
@@ -158,8 +158,8 @@ def _merged_pool(committee: Any) -> Any:
     if found is not None:
         if np.ptp(found.slope) > 0:
             raise ValueError(
-                "A booster has one slope for all classes, and this calibration one for "
-                'each: prune with calibration="slope", or use to_onnx.'
+                "A booster has one slope for all classes, but this calibration has "
+                'one for each class: prune with calibration="slope", or use to_onnx.'
             )
         t = float(np.mean(found.slope))
         c = t if found.floor is None else t * c
@@ -173,9 +173,10 @@ def _merged_pool(committee: Any) -> Any:
     if gap > _NO_GAP:
         bound = f"{gap:.2g}" if np.isfinite(gap) else "an unknown amount"
         warnings.warn(
-            f"The committee counts probabilities below {committee.roster_.floor:.2g} as "
-            "that, and a booster cannot: on rows where a member falls below it, log-odds "
-            f"may differ by {bound}. A LogPool with a smaller floor= has no such rows.",
+            f"The committee clips probabilities at {committee.roster_.floor:.2g}, "
+            "which a booster cannot do: on rows where a member falls below it, "
+            f"log-odds may differ by {bound}. A LogPool with a smaller floor= avoids "
+            "this.",
             stacklevel=3,
         )
     return model

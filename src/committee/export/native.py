@@ -104,8 +104,9 @@ def to_sklearn(committee: Any, *, calibration: str | None = "keep") -> Any:
         found = committee.calibration_
         if found is not None and not found.keeps_order:
             raise ValueError(
-                "A vote in scikit-learn has labels only, and this calibration changes "
-                'them: use to_onnx, committee.save, or calibration="slope".'
+                "A voting model in scikit-learn predicts labels only, and this "
+                "calibration changes them: use to_onnx, committee.save, or "
+                'calibration="slope".'
             )
         return model
     return with_link(model, committee)
@@ -198,14 +199,14 @@ def check_exportable(committee: Any) -> None:
     """Raise if this is not a committee, or if no native model has its output."""
     if not hasattr(committee, "to_sklearn"):
         raise TypeError(
-            "A fitted CommitteeClassifier or CommitteeRegressor was expected (prune "
-            f"makes one of any ensemble). Got {type(committee).__name__} instead."
+            "Expected a fitted CommitteeClassifier or CommitteeRegressor (prune makes "
+            f"one from any ensemble). Got {type(committee).__name__} instead."
         )
     check_is_fitted(committee, "weights_")
     if committee.gate_ is not None:
         raise ValueError(
-            "A native model has the same weights everywhere, and the weights of this "
-            f"{type(committee).__name__} depend on x, by {committee.gate_!r}: use "
+            "A native model has constant weights, but the weights of this "
+            f"{type(committee).__name__} depend on x through {committee.gate_!r}: use "
             "committee.save, or fit without a gate."
         )
     w = committee.weights_

@@ -68,9 +68,9 @@ def to_onnx(
     committee : CommitteeClassifier or CommitteeRegressor, mixture, or single network
         Fitted. `to_sklearn` must be able to export it, or it must be a logarithmic pool
         or have a gate that is linear in x.
-    path : path, optional
+    path : path, default=None
         File to write. An existing file is replaced only when the model is complete.
-    X : frame, optional
+    X : frame, default=None
         Some rows, for a committee that begins with a pipeline: every column becomes an
         input with its name and type. Needed if the pipeline encodes text or picks columns
         by name.
@@ -267,7 +267,7 @@ def _labels(committee: Any) -> Any:
     if all(isinstance(label, str) for label in classes.tolist()):
         return classes.astype(object)
     raise ValueError(
-        "Labels in ONNX are text or whole numbers. Got labels such as "
+        "Labels in ONNX must be text or integers. Got labels such as "
         f"{classes.tolist()[0]!r}; train on codes or on text."
     )
 

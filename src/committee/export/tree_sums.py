@@ -39,7 +39,7 @@ def tree_sum(model: Any) -> TreeSum:
         found = trees_of(model)
         if found is None:
             raise ValueError(
-                "A committee of trees was expected, or a forest or booster. Got "
+                "Expected a committee of trees, a forest or a booster. Got "
                 f"{type(model).__name__}."
             )
         return _with_names(found, model)
@@ -51,7 +51,7 @@ def _check(committee: Any) -> None:
     """Raise ValueError for a committee that is more than a weighted sum on X."""
     what = None
     if committee.gate_ is not None:
-        what = f"weights that depend on x, by {committee.gate_!r}"
+        what = f"weights that depend on x through {committee.gate_!r}"
     elif committee.transformer_ is not None:
         what = "a transformer of X before its members"
     if what is not None:

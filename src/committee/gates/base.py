@@ -37,7 +37,7 @@ class Gate(ABC, BaseEstimator):
     Parameters
     ----------
     columns : list of column numbers or names, default=None
-        Columns of X that the gate uses; they must hold finite numbers. None: all columns.
+        Columns of X that the gate uses; they must be finite numbers. None: all columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"columns": ["array-like", None]}
@@ -210,8 +210,8 @@ def _usable(X: FloatArray, votes: Votes) -> tuple[FloatArray, Votes]:
     if not use.any():
         raise ValueError(
             "No row has both a positive sample_weight and a member that did not train "
-            "on it: nothing is known about the members' errors. Give rows that the "
-            "members have not seen."
+            "on it: the members' errors cannot be estimated. Pass rows that the "
+            "members were not trained on."
         )
     return X[use], votes.at(use)
 

@@ -42,8 +42,8 @@ def static_weights(combiner: Combiner | None, votes: Votes) -> FloatArray:
     w: FloatArray = combiner.weights_
     if np.any(w < 0) or not np.any(w > 0):
         raise ValueError(
-            "A gate shrinks to weights that are not negative, and not all zero. "
-            f"{type(combiner).__name__} gives others: take static=SimplexWeights() or "
+            "A gate needs static weights that are non-negative and not all zero. "
+            f"{type(combiner).__name__} has others: use static=SimplexWeights() or "
             "Average()."
         )
     shares: FloatArray = w / w.sum()

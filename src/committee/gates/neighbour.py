@@ -63,7 +63,7 @@ class NeighbourGate(Gate):
     n_neighbors : int, default=7
         k. With fewer rows all of them are neighbours.
     columns : list of column numbers or names, default=None
-        Columns of X that the gate uses; they must hold finite numbers. None: all columns.
+        Columns of X that the gate uses; they must be finite numbers. None: all columns.
     static : combiner, default=None
         Learns the static weights w of "soft" on the same F, such as `Average()` for
         members of one bag. None: `SimplexWeights()`. Other methods ignore it.
@@ -105,8 +105,8 @@ class NeighbourGate(Gate):
         """Store the rows, and the loss or success of every member on each."""
         if votes.n_classes is None and self.method not in _FOR_NUMBERS:
             raise ValueError(
-                f"NeighbourGate(method={self.method!r}) counts who is right, which needs "
-                'classes. For numbers take method="soft" or "ola".'
+                f"NeighbourGate(method={self.method!r}) is for classification. For "
+                'regression use method="soft" or "ola".'
             )
         mask, votes = votes.held_out, in_units(votes)
         self._present: BoolArray = np.ones((len(Z), 1), bool) if mask is None else mask

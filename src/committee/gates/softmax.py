@@ -49,7 +49,7 @@ class SoftmaxGate(Gate):
     Parameters
     ----------
     columns : list of column numbers or names, default=None
-        Columns of X that the gate uses; they must hold finite numbers. None: all columns.
+        Columns of X that the gate uses; they must be finite numbers. None: all columns.
     static : combiner, default=None
         Learns the static weights w on the same F. Its weights must not be negative.
         None: `SimplexWeights()`.

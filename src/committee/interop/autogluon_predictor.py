@@ -85,7 +85,9 @@ def predictor_predictions(
         )
     names = base_models(predictor) if models is None else checked_names(models)
     if not names:
-        raise ValueError("predictor has no models but its own weighted ensembles.")
+        raise ValueError(
+            "predictor has no models other than its own weighted ensembles."
+        )
     asked = dict(zip(names, names, strict=True))
     if data is not None:
         asked = {name: _that_predicts(predictor, name) for name in names}
@@ -267,7 +269,7 @@ def shrink_predictor(
     limits = [limit for limit in given.values() if limit is not None]
     if len(limits) != 1 or not limits[0] > 0:
         raise ValueError(
-            "Give one limit above 0: max_models, such as 3, or max_seconds, such as "
+            "Pass one limit above 0: max_models, such as 3, or max_seconds, such as "
             f"0.0001. Got {given}."
         )
     known, trainer = predictor_predictions(predictor), predictor._trainer

@@ -129,7 +129,7 @@ class CommitteeEnsembler:
             Numbers, or class codes 0..K-1.
         time_limit, identifiers : optional
             Ignored.
-        sample_weight : array-like of shape (N,), optional
+        sample_weight : array-like of shape (N,), default=None
         """
         F = self._matrix(predictions)
         y = column_or_1d(labels)
@@ -170,8 +170,8 @@ class CommitteeEnsembler:
         w = np.asarray(self.weights_, dtype=np.float64)
         if F.shape[1] != len(w):
             raise ValueError(
-                f"There must be predictions of the {len(w)} models of fit, in their "
-                f"order. Got {F.shape[1]}."
+                f"Expected predictions of the {len(w)} models passed to fit, in the "
+                f"same order. Got {F.shape[1]}."
             )
         output = combine(pooled_terms(F, self.combiner_.floor_), w)
         if not self.linear or F.ndim == 2:

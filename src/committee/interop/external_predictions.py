@@ -116,7 +116,7 @@ def assembled(
     if classes is not None and (like.ndim, like.shape[-1]) != (2, len(classes)):
         raise ValueError(
             f"{where}{first} has predictions of shape {like.shape}, and there are "
-            f"{len(classes)} classes: one column for each is expected."
+            f"{len(classes)} classes: expected one column for each."
         )
     F = np.stack(list(found.values()), axis=1)
     known = ~np.isnan(F)
@@ -175,7 +175,7 @@ def checked_names(names: Iterable[Any]) -> list[str]:
     found = [str(name) for name in names]
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"There are two members of the name {twice!r}.")
+        raise ValueError(f"Two members have the name {twice!r}.")
     return found
 
 
@@ -191,7 +191,7 @@ def read_predictions(
 ) -> Predictions:
     """Read the predictions of members from a folder, with one file for each member.
 
-    The file name is the name of the member. A file holds numbers (N,), or probabilities
+    The file name is the name of the member. A file contains numbers (N,), or probabilities
     (N, K) with a column for each class; for two classes the column of the second is
     enough. The columns of a Parquet file are named by the labels, in any order. All files
     have the same rows in the same order; if files have an index, it is compared. A row
@@ -203,14 +203,14 @@ def read_predictions(
     ----------
     folder : path
         Folder with `.npy` and `.parquet` files; Parquet needs pandas and pyarrow.
-    names : iterable of str, optional
+    names : iterable of str, default=None
         File names without ending, in the order of the members. Default: all files, in
         alphabetical order.
-    classes : array-like of shape (K,), optional
+    classes : array-like of shape (K,), default=None
         Labels, in the order of the columns of `.npy` files. Default: numbers (N,) are
         predictions of a regression, and K columns are the classes 0..K-1, or the names
         of Parquet columns.
-    like : Predictions, optional
+    like : Predictions, default=None
         Predictions on other rows, whose names and classes are used.
 
     Returns
@@ -240,7 +240,9 @@ def read_predictions(
     """
     if like is not None:
         if names is not None or classes is not None:
-            raise ValueError("like has the names and classes: leave out the others.")
+            raise ValueError(
+                "like defines the names and classes: leave out names and classes."
+            )
         names, classes = like.names, like.classes
     paths = _paths(Path(folder), names)
     found: dict[str, FloatArray] = {}
@@ -260,7 +262,10 @@ def read_predictions(
         found[name] = values
     made = assembled(found, labels, where=f"{Path(folder).name}/")
     if like is not None and made.F.shape[2:] != like.F.shape[2:]:
-        raise ValueError("like has classes, and these are numbers, or the reverse.")
+        raise ValueError(
+            "like and the files must both be for classification, or both "
+            "for regression."
+        )
     return made
 
 

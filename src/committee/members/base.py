@@ -100,7 +100,7 @@ def n_drawn(max_samples: float, n_rows: int) -> int:
     if n > n_rows:
         raise ValueError(
             f"max_samples={max_samples} rows cannot be drawn from n_samples={n_rows}. "
-            "Give at most as many, or a share of them from 0 to 1."
+            "Use at most this number, or a fraction between 0 and 1."
         )
     return n
 
@@ -147,7 +147,7 @@ class GenerateOptions:
 class Generator(ABC, BaseEstimator):
     """Base class of generators.
 
-    A generator holds parameters only, so that it can be cloned and tuned; `generate` does
+    A generator has parameters only, so that it can be cloned and tuned; `generate` does
     not change it.
     """
 
@@ -190,10 +190,10 @@ class Generator(ABC, BaseEstimator):
             Whether to predict the rows that each member did not train on.
         n_jobs : int, default=None
             Number of members trained in parallel, through joblib.
-        random_state : int, RandomState or None
+        random_state : int, RandomState instance or None, default=None
             Results do not depend on `n_jobs`.
         verbose : bool
-            Show a progress bar.
+            Whether to show a progress bar on standard error.
 
         Returns
         -------

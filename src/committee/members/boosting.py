@@ -226,7 +226,7 @@ class _RowWeights:
         else:
             self.reason = (
                 "the last one makes no error on its training rows, so that row weights "
-                "cannot change. Take a weaker estimator (a smaller max_depth, a larger "
+                "cannot change. Use a weaker estimator (a smaller max_depth, a larger "
                 'min_samples_leaf), or on_perfect="restart".'
             )
         return a
@@ -353,8 +353,8 @@ class LPBoost(Generator):
     weights of the programme, many of them zero.
 
     With more than two classes the learner is trained on the sum of u_nk over the wrong
-    classes, so a weak learner may miss a column of a larger edge, and training then ends
-    too early. Take a learner that can separate all classes.
+    classes, so a weak learner may miss a column with a larger edge, and training then
+    ends too early. Use a learner that can separate all classes.
 
     No rows are left out, so any other combiner weighs members on their own training
     rows, on which their errors are too small. Set `weigh_on` to a fraction, such as 0.25.

@@ -379,7 +379,7 @@ def _check_assignment(rows: ChunkedData, chunk: IntArray, n_chunks: int) -> None
     if len(chunk) < n_chunks:
         warnings.warn(
             f"{len(chunk)} members are trained on {len(np.unique(chunk))} of {n_chunks} "
-            "chunks, and none on the other chunks: take more members, or larger "
+            "chunks, and none on the other chunks: use more members, or larger "
             "partitions.",
             stacklevel=8,  # the line that called fit
         )

@@ -66,15 +66,15 @@ class RandomSubspaces(CrossFittedGenerator):
 
 
 class Rotations(CrossFittedGenerator):
-    """Train every member on all rows, with the columns rotated by its own matrix.
+    """Train every member on all rows, with columns rotated by a different matrix.
 
     f_m(x) = f(x' R_m)
 
-    R_m is block diagonal. Each block holds the principal directions of a few columns, on
-    some of the rows of some classes (see `Rotated`). With trees this is the rotation
-    forest. Columns must be numeric, and of similar scale, because principal directions
-    depend on units. Members are weighed on cross-fitted predictions, as in
-    `RandomSubspaces`.
+    R_m is block diagonal. Each block contains the principal directions of a few
+    columns, computed on some of the rows of some classes (see `Rotated`). With trees
+    this is the rotation forest. Columns must be numeric, and of similar scale, because
+    principal directions depend on units. Members are weighed on cross-fitted
+    predictions, as in `RandomSubspaces`.
 
     Parameters
     ----------

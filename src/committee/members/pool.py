@@ -69,8 +69,8 @@ def _shuffled(
     N = len(data)
     if n_splits > N:
         raise ValueError(
-            f"Cannot cross-fit {n_splits} folds on {N} rows (n_samples={N}). Take "
-            "fewer folds, or weigh_on='train'."
+            f"Cannot cross-fit {n_splits} folds on {N} rows (n_samples={N}). Use fewer "
+            "folds, or weigh_on='train'."
         )
     splitter = KFold
     if data.n_classes is not None and np.bincount(data.y).min() >= n_splits:

@@ -124,7 +124,7 @@ class Bagging(_Resampling):
 
 
 class _Splitting(_Resampling):
-    """A generator that splits the rows at random into parts, anew in each repeat."""
+    """A generator that splits the rows at random into parts, once in each repeat."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_splits": [Interval(Integral, 2, None, closed="left")],
@@ -156,15 +156,16 @@ class _Splitting(_Resampling):
         """Raise ValueError for more parts than rows."""
         if self.n_splits > n_rows:
             raise ValueError(
-                f"{type(self).__name__} cannot make {self.n_splits} parts of "
-                f"{n_rows} rows (n_samples={n_rows}). Take n_splits <= {n_rows}."
+                f"{type(self).__name__} cannot split {n_rows} rows into "
+                f"{self.n_splits} parts (n_samples={n_rows}). Use n_splits <= "
+                f"{n_rows}."
             )
 
 
 class CrossSplits(_Splitting):
     """Train each member on all but one part of a random split (chapter 4.3, 3).
 
-    Every repeat splits the rows anew into `n_splits` parts; member k leaves out part k
+    Every repeat splits the rows again into `n_splits` parts; member k leaves out part k
     and is weighed on it.
 
     Parameters

@@ -131,8 +131,8 @@ def run_parallel(
 ) -> Iterator[Any]:
     """Yield the results of independent (function, *args) jobs, in order.
 
-    Each result is a tuple whose first entry is the fitted member. A job that fails raises
-    MemberFitError, which holds the members trained before.
+    Each result is a tuple whose first entry is the fitted member. A job that fails
+    raises MemberFitError, which contains the members trained before.
     """
     feed = _Feed(jobs)
     results = results_of((delayed(_guarded)(i, *job) for i, job in feed), n_jobs)

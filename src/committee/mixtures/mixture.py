@@ -167,13 +167,13 @@ class BaseMixture(BaseEstimator):
         hard = self.assignment == "hard"
         if hard and self.depth > 1:
             raise ValueError(
-                'assignment="hard" has one gate for all rows: take depth=1, or '
+                'assignment="hard" has one gate for all rows: use depth=1, or '
                 f'assignment="soft". Got depth={self.depth}.'
             )
         if hard and self.validation_fraction is not None:
             raise ValueError(
-                'assignment="hard" compares rounds by cross-fitted predictions and holds '
-                "out no rows: take validation_fraction=None. Got "
+                'assignment="hard" compares rounds by cross-fitted predictions and '
+                "holds out no rows: use validation_fraction=None. Got "
                 f"{self.validation_fraction:g}."
             )
         if self.gate is not None and self.gate_penalty is not None:
@@ -186,7 +186,7 @@ class BaseMixture(BaseEstimator):
             if model is not None and not has_fit_parameter(model, "sample_weight"):
                 raise ValueError(
                     f"EM fits gate and experts on weighted rows: {name} must take "
-                    f"sample_weight in fit. {type(model).__name__} does not: take "
+                    f"sample_weight in fit. {type(model).__name__} does not: use "
                     f'assignment="hard" or another {name}.'
                 )
 
@@ -228,7 +228,7 @@ class BaseMixture(BaseEstimator):
             warnings.warn(
                 f"EM has not converged in max_iter={max_iter} steps: the last one "
                 f"changed the log-likelihood by {steps[-1] - steps[0]:.3g}, with "
-                f"tol={self.tol:g} for each row. Raise max_iter or tol.",
+                f"tol={self.tol:g} for each row. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -246,9 +246,9 @@ class BaseMixture(BaseEstimator):
         known = data.classes is None or len(seen) == len(data.classes)
         if not n_held or not len(train) or not known:
             raise ValueError(
-                f"validation_fraction={self.validation_fraction:g} of "
-                f"{len(data.y)} rows leaves nothing to stop by, or not all classes to "
-                "train on: give more rows, or None."
+                f"validation_fraction={self.validation_fraction:g} of {len(data.y)} "
+                "rows leaves nothing to stop by, or not all classes to train on: pass "
+                "more rows, or None."
             )
         return data.at(train), data.at(held)
 
@@ -336,7 +336,7 @@ class BaseMixture(BaseEstimator):
             None if labels is None else np.arange(len(labels)),
             arrays=True,
             no_oob_reason=(
-                "Its experts and its gate were trained on all rows. Give rows that it "
+                "Its experts and its gate were trained on all rows. Pass rows that it "
                 "was not trained on, without oob."
             ),
         )
@@ -407,7 +407,7 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         rows twice.
     n_jobs : int, default=None
         Number of EM runs, or of experts of a round, that are trained in parallel.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState instance or None, default=None
         Controls the starts, the experts and the gate. Pass an int for reproducible
         results.
     verbose : bool, default=False

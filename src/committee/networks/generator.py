@@ -214,7 +214,7 @@ class Networks(BatchedGenerator):
                 raise ValueError(
                     f"Member {m} trains on all {len(counted)} rows "
                     f"(n_samples={len(counted)}) and has none left for early stopping: "
-                    "give more rows, or patience=None."
+                    "pass more rows, or patience=None."
                 )
             found.append(MemberRows(train, stop))
         return found

@@ -119,8 +119,8 @@ class Network(BaseEstimator):
         hidden = (given,) if isinstance(given, Integral) else tuple(given)
         if not all(isinstance(size, Integral) and int(size) >= 1 for size in hidden):
             raise ValueError(
-                "hidden_layer_sizes must hold numbers of units, each at least 1. Got "
-                f"{self.hidden_layer_sizes!r}."
+                "hidden_layer_sizes must contain numbers of units, each at least 1. "
+                f"Got {self.hidden_layer_sizes!r}."
             )
         n_columns, n_outputs = arrays.X.shape[1] - 1, arrays.Y.shape[1]
         return TrainingSettings(
@@ -163,8 +163,8 @@ class Network(BaseEstimator):
             return MemberRows(rows, rows[:0])
         if len(rows) < 2:
             raise ValueError(
-                f"Early stopping needs 2 rows (n_samples={len(rows)}): one for training "
-                "and one for validation. Give more rows, or patience=None."
+                f"Early stopping needs 2 rows (n_samples={len(rows)}): one for "
+                "training and one for validation. Pass more rows, or patience=None."
             )
         return split_for_stopping(rows, float(self.validation_fraction), random)
 
@@ -244,7 +244,9 @@ class NetworkRegressor(NumberTargets, Network):
         `max_epochs` epochs on all rows.
     validation_fraction : float, default=0.1
         Fraction of the rows used as validation rows.
-    random_state : int, RandomState or None
+    random_state : int, RandomState instance or None, default=None
+        Controls the initial weights, the order of the rows and the validation rows.
+        Pass an int for reproducible results.
 
     Attributes
     ----------

@@ -200,8 +200,8 @@ def train(
     randoms : list of Generator
         One for each member, for the order of its rows and for dropout.
     settings : TrainingSettings
-    interruption : Interruption, optional
-    report : callable, optional
+    interruption : Interruption, default=None
+    report : callable, default=None
 
     Returns
     -------
@@ -277,7 +277,7 @@ def _checked(best: BestEpochs, last: Tensor | None, stopped: bool) -> Trained:
     diverged = last is None and np.isnan(losses).any()
     if diverged or not np.isfinite(theta).all():
         raise ValueError(
-            "The weights of a network overflowed during training. Take a smaller "
+            "The weights of a network overflowed during training. Use a smaller "
             "learning_rate."
         )
     halves = list(best.theta[1:])

@@ -75,7 +75,7 @@ class ModelFileError(ValueError):
 def read_archive(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a model file; raise ModelFileError for any other file."""
     if Path(path).is_dir():
-        raise ModelFileError(f"{path} is a folder; a model is one file.")
+        raise ModelFileError(f"{path} is a folder, not a model file.")
     data = Path(path).read_bytes()
     if not data.startswith(_ZIP):
         raise ModelFileError(f"{path} {_described(data)}")
@@ -83,8 +83,8 @@ def read_archive(path: str | os.PathLike[str]) -> bytes:
         names = ZipFile(io.BytesIO(data)).namelist()
     if SCHEMA not in names and TREES not in names:
         raise ModelFileError(
-            f"{path} is a zip archive without a model in it: there is no {SCHEMA}. "
-            "Files of committee.save and skops.io.dump have one."
+            f"{path} is a zip archive without a model: it has no {SCHEMA}, which files "
+            "written by committee.save and skops.io.dump have."
         )
     return data
 
@@ -126,7 +126,7 @@ def explained(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except ImportError as error:
         raise ModelFileError(
-            f"{path} needs a module that is not here: {error}."
+            f"{path} needs a module that is not installed: {error}."
         ) from error
     except Exception as error:
         raise ModelFileError(
@@ -196,8 +196,8 @@ def describe(model: Any, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         text = json.dumps(description, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "metadata must hold JSON values: text, finite numbers, True, False, None, "
-            f"and lists and dicts of these. Got one that is not: {error}."
+            "metadata must contain JSON values: text, finite numbers, True, False, "
+            f"None, and lists and dicts of these. Got one that is not: {error}."
         ) from None
     read_back: dict[str, Any] = json.loads(text)  # keys that were numbers are text
     return read_back
@@ -262,7 +262,7 @@ def description_of(data: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
             return {}
         description = json.loads(text)
     if not isinstance(description, dict):
-        raise ModelFileError(f"{path} is damaged: {MEMBER} must hold a JSON object.")
+        raise ModelFileError(f"{path} is damaged: {MEMBER} must contain a JSON object.")
     for name, kinds in _TYPES.items():
         value = description.get(name)
         if name in description and type(value) not in kinds:

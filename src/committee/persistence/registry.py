@@ -1,4 +1,4 @@
-"""The types that a model file may hold, and the names of this library's classes in it.
+"""The types that a model file may contain, and the names of this library's classes in it.
 
 A file names this module and a key of `CLASSES`, never the module that defines the class,
 so that code may move. This module stays where it is. Public estimators are registered by
@@ -154,7 +154,7 @@ _FOREIGN = frozenset(
 
 
 def is_trusted(name: str) -> bool:
-    """Return True if a file may hold this type, by module and name, without `trusted`."""
+    """Return True if a file may contain this type, by module and name, without `trusted`."""
     module, _, attribute = name.rpartition(".")
     if module == __name__:
         return attribute in CLASSES

@@ -66,7 +66,7 @@ def save(
         A fitted committee, a pipeline with one, or any fitted scikit-learn estimator.
     path : path
         Usually it ends in `.skops`.
-    metadata : dict of JSON values, optional
+    metadata : dict of JSON values, default=None
         Stored in the file for `committee.persistence.read_metadata`, with versions, time,
         classes and features.
     whole_path : bool, default=False
@@ -115,7 +115,7 @@ def save(
         target.write(archive)
     if foreign:
         warnings.warn(
-            f"{path} is written, and holds types of other libraries: load it by "
+            f"{path} is written. It contains types of other libraries: read it with "
             f"load({os.fspath(path)!r}, trusted={foreign!r}).",
             UserWarning,
             stacklevel=2,
@@ -206,13 +206,14 @@ def load(
         _check_answers(model, description)
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
-            f"{path} must hold a scikit-learn estimator. Got a {type(model).__name__}."
+            f"{path} must contain a scikit-learn estimator. Got a "
+            f"{type(model).__name__}."
         )
     return model
 
 
 def _check_answers(model: Any, description: Mapping[str, Any]) -> None:
-    """Raise ModelFileError if a model does not answer as the description says."""
+    """Raise ModelFileError if a model does not predict as described in the file."""
     check_answers(
         model, description.get("n_features"), description.get("answers") or {}
     )
@@ -222,8 +223,8 @@ def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:
     """Raise ModelFileError if there are types that are not trusted."""
     if names:
         raise ModelFileError(
-            f"{path} holds types that are not known to be safe: {', '.join(names)}. "
-            f"If you know each of them and where the file comes from, pass "
+            f"{path} contains types that are not known to be safe: {', '.join(names)}. "
+            "If you know each of them and where the file comes from, pass "
             f"trusted={names!r}."
         )
 
@@ -250,8 +251,8 @@ def _pack(
         read_members(data)
     except Exception as error:
         raise ModelFileError(
-            f"{type(model).__name__} cannot be saved, for it holds something that "
-            f"cannot be written and read again: {type(error).__name__}: {error}"
+            f"{type(model).__name__} cannot be saved, because part of it cannot be "
+            f"written and read back: {type(error).__name__}: {error}"
         ) from error
     return data, foreign
 
@@ -281,7 +282,7 @@ def _zipped(members: Mapping[str, bytes], description: Mapping[str, Any]) -> byt
 def _refuse_nameless(model: BaseEstimator) -> None:
     """Raise ModelFileError for functions and classes that a file cannot name.
 
-    A file holds names of objects at the top level of a module.
+    A file contains names of objects at the top level of a module.
     """
     for place, value in walk(model, _saved_attributes):
         named = value if isinstance(value, (FunctionType, type)) else type(value)

@@ -190,7 +190,7 @@ def _problem(value: Any) -> str | None:
             return "has a tree for another number of features"
         return None
     if not _is_number_of_jobs(attributes(value).get("n_jobs")):
-        return "has an n_jobs that is no number of processes"
+        return "has an n_jobs that is not a number of processes"
     if any(_is_a("sklearn.tree._tree.Tree", part) for _, part in _parts("", value)):
         return "holds the nodes of a decision tree without the tree"
     for is_sound, wrong in _checks_of(value):

@@ -50,7 +50,9 @@ def _form(model: Any, method: str, width: int | None) -> list[Any]:
     Raises ModelFileError if the answer is not finite.
     """
     if width is None:
-        raise ModelFileError("It has no n_features_in_, so rows cannot be made up.")
+        raise ModelFileError(
+            "It has no n_features_in_, so test rows cannot be generated."
+        )
     X = np.random.default_rng(0).normal(size=(_ROWS, width))
     with (
         warnings.catch_warnings(),

@@ -378,7 +378,7 @@ class Assessment:
     def calibration(self, w: FloatArray) -> Calibration | None:
         """Return the calibration of the committee with weights w (M,) on the path.
 
-        None where there are no folds.
+        None without folds.
         """
         return self._held_out(w).calibration if self._has_folds else None
 

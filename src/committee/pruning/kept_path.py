@@ -19,9 +19,9 @@ OF_ONE_POINT = ("posterior_", "loo_", "log_evidence_")
 _OF_ONE_COMMITTEE = ("_whole", "_summary", "_calibration", "_held_out_rows")
 
 _NO_ROWS = (
-    "A summary cannot be made anew: copies and files keep the numbers of the path, and a "
-    "summary that was made before, but not the rows. Use the committee that prune() "
-    "returned, or prune again."
+    "The summary cannot be computed again: copies and files keep the path, and a "
+    "summary that was computed before, but not the rows. Use the committee that "
+    "prune() returned, or prune again."
 )
 
 
@@ -29,8 +29,8 @@ _NO_ROWS = (
 class KeptPath:
     """The committees of a path whose members all are in a copy.
 
-    A copy holds no rows. Errors and comparisons are computed before it is made; bytes and
-    seconds only if they were known.
+    A copy contains no rows. Errors and comparisons are computed before it is made;
+    bytes and seconds only if they were known.
 
     Attributes
     ----------
@@ -105,9 +105,10 @@ class KeptPath:
         wanted = measure_of(scoring, of_classes=of_classes).name
         if self.errors is None or self.errors[2] != error_name(HELD_OUT, wanted):
             raise ValueError(
-                f"scoring={scoring!r} cannot be measured anew: copies and files keep the "
-                "numbers of the path, but not the rows. Use the committee that prune() "
-                f"returned, or prune with scoring={scoring!r} before you save it."
+                f"scoring={scoring!r} cannot be measured again: copies and files keep "
+                "the numbers of the path, but not the rows. Use the committee that "
+                f"prune() returned, or prune with scoring={scoring!r} before you save "
+                "it."
             )
         return self
 
@@ -162,7 +163,7 @@ class KeptPath:
         """Return None: the copied committee stores its own."""
 
     def summary(self, committee: Any) -> Any:
-        """Raise ValueError: there are no rows to measure on."""
+        """Raise ValueError, because the rows to measure on are missing."""
         raise ValueError(_NO_ROWS)
 
     def kept(self, committee: Any, whole: bool) -> KeptPath:

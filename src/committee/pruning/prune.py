@@ -32,7 +32,7 @@ def prune(
     random_state: RandomState = None,
     verbose: bool = False,
 ) -> CommitteeClassifier | CommitteeRegressor:
-    """Return the few members of a fitted ensemble that matter, as a committee.
+    """Return a committee of the few members of a fitted ensemble that matter.
 
         F = member predictions on X,   w = combiner(F, y),   keep {m : w_m != 0}
 
@@ -57,11 +57,11 @@ def prune(
     oob : bool or "auto", default="auto"
         True: X and y are the training rows in their order, and each member votes only
         on rows that it was not trained on (forests and bagging with bootstrap samples,
-        committees). False: X and y are fresh rows; this is not checked. "auto":
-        training rows that are recognised are used out of bag, with a warning. It raises
-        ValueError if every member was trained on every row, or if the rows are a part
-        of the training rows or in another order. With fewer than about 60 trees, this
-        may not be detected. Trees recognise training rows by the counts in their
+        committees). False: X and y are fresh rows; this is not checked. "auto": if X
+        has the training rows, they are used out of bag, with a warning. ValueError is
+        raised if every member was trained on every row, or if X has only part of the
+        training rows, or has them in another order. With fewer than about 60 trees,
+        this may not be detected. Trees recognise training rows by the counts in their
         leaves, committees by a digest, and members that memorise rows by their errors.
         Dask collections count as fresh rows.
     sample_weight : array-like of shape (N,), default=None
@@ -90,14 +90,14 @@ def prune(
         Controls a combiner that is given by name, and the generated rows of `refine`.
         Pass an int for reproducible results.
     verbose : bool, default=False
-        Show a progress bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Returns
     -------
     committee : CommitteeClassifier or CommitteeRegressor
-        Fitted, with the kept members only. Beside the usual attributes it has
+        Fitted, with the kept members only. In addition to the usual attributes it has
 
-        - `support_`: the numbers of the kept members in the ensemble.
+        - `support_`: indices of the kept members in the ensemble.
         - `path_`: committees of other sizes; `path_.choose` returns one. It keeps all
           members, F and up to 1,000 rows of X in memory. A copy or a file keeps only
           the sizes that need no other members.

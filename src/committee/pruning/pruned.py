@@ -179,8 +179,8 @@ class _Pruned(BaseCommittee):
         check_kind(self)
         if not self.refine and any(x is not None for x in self._limits[1:]):
             raise ValueError(
-                "max_leaves, max_bytes and tolerance are limits of refined trees: give "
-                "refine=True with them."
+                "max_leaves, max_bytes and tolerance are limits for refined trees: "
+                "set refine=True."
             )
         measure_of(self.scoring, of_classes=is_classifier(self))
 
@@ -201,8 +201,8 @@ class _Pruned(BaseCommittee):
         ):
             return {"sample_weight": s}
         raise TypeError(
-            f"{type(self.estimator).__name__} takes no sample_weight: leave it out, or "
-            "take an ensemble that does."
+            f"{type(self.estimator).__name__} does not accept sample_weight: leave it "
+            "out, or use an ensemble that does."
         )
 
     def _split(self, y: Any, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
@@ -220,8 +220,8 @@ class _Pruned(BaseCommittee):
             weighing = weighing[known]
         if not len(weighing):
             raise ValueError(
-                f"weigh_on={fraction:g} of {len(y)} rows leaves nothing to prune on once "
-                "every class has a row to train on. Give more rows."
+                f"weigh_on={fraction:g} of {len(y)} rows leaves nothing to prune on "
+                "once every class has a row to train on. Pass more rows."
             )
         return train, weighing
 
@@ -281,7 +281,7 @@ class PrunedClassifier(_Pruned, CommitteeClassifier):
         sets each `random_state` of the estimator that is None. Pass an int for
         reproducible results.
     verbose : bool, default=False
-        Show a progress bar on standard error.
+        Whether to show a progress bar on standard error.
     calibration : {"slope", "vector"} or None, default="slope"
         Calibration of the probabilities; see `prune`.
 

@@ -147,8 +147,9 @@ class ChunkedPruningData(PruningData):
         """Fit a combiner on F of all rows, which is never gathered."""
         if self.oob is True:
             raise ValueError(
-                "oob=True needs the training rows in memory, in their order. Give Dask "
-                "collections of rows that the ensemble was not trained on, without oob."
+                "oob=True needs the training rows in memory, in their order. Pass "
+                "Dask collections of rows that the ensemble was not trained on, "
+                "without oob."
             )
         X, y, sample_weight = self.given
         check_lead(X=X, y=y)

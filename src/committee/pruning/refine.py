@@ -103,7 +103,7 @@ def refine(
     committee : CommitteeClassifier or CommitteeRegressor
         A committee of plain trees: `to_sklearn`, `to_onnx` and `save` take it.
 
-        - `support_`: the numbers of the trees in the ensemble.
+        - `support_`: indices of the trees in the ensemble.
         - `summary()`: errors and costs before and after, measured on first use. Its
           `refinement.path` has the sizes that were tried.
         - `predict_interval` and `predict_set` use the same held-out rows.

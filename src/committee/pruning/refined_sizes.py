@@ -144,17 +144,18 @@ def check_trees(ensemble: Any, roster: Roster) -> FloatArray:
     """Return the weights of the members; raise ValueError unless they are averaged trees."""
     if any(isinstance(member, Round) for member in roster.members):
         raise ValueError(
-            "Only the leaves of decision trees that are averaged can be refined: rounds "
-            "of a booster correct each other and have seen all rows, and refitted on "
-            "fresh ones they were worse than a new booster of as many rounds. Train a "
-            "new booster with fewer rounds and a larger learning rate, or use prune."
+            "Only the leaves of decision trees that are averaged can be refined: "
+            "rounds of a booster correct each other and were trained on all rows. "
+            "Refitted on fresh rows, they were worse than a new booster with the same "
+            "number of rounds. Train a new booster with fewer rounds and a larger "
+            "learning rate, or use prune."
         )
     if not all(map(is_tree, roster.members)):
         others = sorted({type(m).__name__ for m in roster.members if not is_tree(m)})
         raise ValueError(
-            "Only the leaves of decision trees that are averaged can be refined: give a "
-            "RandomForest*, ExtraTrees*, Bagging* of trees, or a committee of trees. Got "
-            f"members of the kind {', '.join(others)}."
+            "Only the leaves of decision trees that are averaged can be refined: pass "
+            "a RandomForest*, ExtraTrees*, Bagging* of trees, or a committee of "
+            f"trees. Got members of the kind {', '.join(others)}."
         )
     if getattr(ensemble, "gate_", None) is not None:
         raise ValueError(
@@ -195,7 +196,7 @@ def checked_limits(limits: Limits, n_members: int) -> Limits:
     if limits.max_leaves is not None and limits.max_leaves < k:
         raise ValueError(
             f"{k} trees have at least {k} leaves. Got max_leaves={limits.max_leaves}; "
-            "give max_members too, or more leaves."
+            "pass max_members too, or more leaves."
         )
     return limits
 
@@ -311,8 +312,9 @@ class _Search:
         """
         if not self.found:
             raise ValueError(
-                f"No refined committee has as few as max_bytes={self.limits.max_bytes:,} "
-                "bytes: a tree with a single leaf takes about 3,000. Give more bytes."
+                f"No refined committee fits into max_bytes={self.limits.max_bytes:,}: "
+                "a tree with a single leaf takes about 3,000 bytes. Increase "
+                "max_bytes."
             )
         best = self._best()
         if best is None:

@@ -92,7 +92,7 @@ class Refiner:
     Parameters
     ----------
     data : PruningData
-    random_state : int, RandomState or None
+    random_state : int, RandomState instance or None, default=None
         Controls the generated rows. Pass an int for reproducible results.
 
     Attributes
@@ -294,8 +294,8 @@ def _check_number(rows: BoolArray) -> None:
     n = int(rows.sum())
     if n < _LEAST_ROWS:
         raise ValueError(
-            f"refine needs at least {_LEAST_ROWS} rows of positive weight that some tree "
-            f"was not trained on. Got {n:,}: give more rows, or more trees."
+            f"refine needs at least {_LEAST_ROWS} rows of positive weight that some "
+            f"tree was not trained on. Got {n:,}: pass more rows, or more trees."
         )
 
 

@@ -96,8 +96,8 @@ def settle_oob(oob: Oob, roster: Roster, X: Any) -> tuple[bool | None, str]:
         return False, ""
     if rows in ("others", "another order") and roster.held_out is not None:
         raise ValueError(
-            "oob=True needs the rows that the ensemble was trained on, in their order. "
-            "These are others, or in another order."
+            "oob=True needs the rows that the ensemble was trained on, in their "
+            "order. These rows differ, or are in another order."
         )
     return True, ""
 
@@ -218,7 +218,7 @@ def check_recorded_oob(roster: Roster, votes: Votes) -> None:
     if same.mean() < 0.9:
         raise ValueError(
             "oob=True needs the rows that the ensemble was trained on, in their "
-            "order. Its own out-of-bag predictions are not those of these rows."
+            "order. Its own out-of-bag predictions do not match these rows."
         )
 
 

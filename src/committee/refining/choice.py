@@ -1,8 +1,8 @@
 """How many leaves, how strong a ridge, which targets: chosen on held-out rows.
 
-A row is held out if the trees that vote on it were not trained on it, and neither the leaf
-values nor the teacher used it. The settings that predict a row are chosen on rows of
-other folds, so that the error of the choice is no error of the best of many.
+A row is held out if the trees that vote on it were not trained on it, and neither the
+leaf values nor the teacher used it. The settings that predict a row are chosen on rows
+of other folds, so that the error is not the error of the best of many choices.
 """
 
 from __future__ import annotations

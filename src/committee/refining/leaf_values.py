@@ -81,7 +81,7 @@ def refit(
         lambda > 0; infinity returns c0.
     start : array of shape (L, T)
         c0.
-    guess : array of shape (L, T), optional
+    guess : array of shape (L, T), default=None
         Where to begin, c0 unless given: the solution for a ridge nearby.
     tol : float, default=1e-6
         Of the residual, as a share of the right-hand side, in every column.

@@ -278,7 +278,7 @@ def evaluate_members(
     y : array-like of shape (N,)
     sample_weight : array-like of shape (N,), default=None
     n_jobs : int, default=None
-        Number of members that predict at the same time.
+        Number of members that predict in parallel.
     """
     own, core = roster_of(ensemble), core_of(ensemble)
     numbers, roster = known_members(core, own)

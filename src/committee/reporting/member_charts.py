@@ -104,7 +104,7 @@ def _largest(w: FloatArray, to_shares: bool) -> tuple[IntArray, FloatArray]:
 
 
 def _path_alt(path: dict[str, Any], written: NumberFormat) -> str:
-    """Describe the picture in a sentence."""
+    """Return a description of the picture."""
     error, sizes = np.array(path["error"]), path["size"]
     least = int(np.nanargmin(error)) if np.isfinite(error).any() else 0
     text = (

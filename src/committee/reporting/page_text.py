@@ -346,7 +346,7 @@ def verdict(
 def next_step(
     core: Any, evaluated: EvaluatedMembers, path: Mapping[str, Any] | None
 ) -> dict[str, str]:
-    """Return one sentence about what to do with this committee; `path` of `path_chart`."""
+    """Return the advice what to do next with this committee; `path` of `path_chart`."""
     own = evaluated.comparisons
     if evaluated.is_training:
         text = "make this page with rows that no member was trained on."

@@ -49,7 +49,7 @@ def report(
     notes : dict, default=None
         Further lines for the table of settings, such as the name of the data.
     n_jobs : int, default=None
-        Number of members that predict at the same time.
+        Number of members that predict in parallel.
 
     Returns
     -------

@@ -126,8 +126,8 @@ class ColumnTypes:
         elif column.notna().any():
             kinds = {DATE: "dates", DURATION: "durations"}
             raise ShellError(
-                f"The column {column.name!r} must hold {text}, as in training. It holds "
-                f"{kinds.get(found, found)}."
+                f"The column {column.name!r} must contain {text}, as in training. It "
+                f"contains {kinds.get(found, found)}."
             )
         else:
             numbers = np.full(len(column), np.nan)
@@ -136,8 +136,8 @@ class ColumnTypes:
         if wrong.any():
             row = int(wrong.argmax())
             raise ShellError(
-                f"The column {column.name!r} must hold {text} or gaps, as in training. "
-                f"Row {row + 1} has {column.iloc[row]!r:.80}."
+                f"The column {column.name!r} must contain {text} or missing values, as "
+                f"in training. Row {row + 1} has {column.iloc[row]!r:.80}."
             )
         return type(column)(numbers, index=column.index, name=column.name)
 

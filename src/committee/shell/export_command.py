@@ -57,7 +57,7 @@ def _committee(model: TableModel, path: str) -> Any:
     last = model.last
     if not hasattr(last, "roster_"):
         raise ShellError(
-            f"'{path}' holds a {type(last).__name__}, not a committee: make one with "
+            f"'{path}' contains a {type(last).__name__}, not a committee: make one with "
             "committee prune. (skl2onnx writes plain models.)"
         )
     if not isinstance(model.estimator, Pipeline):

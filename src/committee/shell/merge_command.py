@@ -64,7 +64,7 @@ def _read(path: str) -> Any:
         ) from error
     except Exception as error:
         reason = str(error).strip().splitlines()[-1]
-        raise ShellError(f"'{path}' is no model file of {library}: {reason}") from error
+        raise ShellError(f"'{path}' is not a {library} model file: {reason}") from error
 
 
 def _of_lightgbm(path: str) -> Any:
@@ -83,7 +83,7 @@ def _of_xgboost(path: str) -> Any:
 
 
 def _of_catboost(path: str) -> Any:
-    """Return a regressor, or a classifier for a model that knows its classes."""
+    """Return a regressor, or a classifier for a model with classes."""
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     model = CatBoostClassifier().load_model(path)

@@ -38,13 +38,13 @@ _OPTIONS = {"oob=True": "--oob", "oob=False": "--no-oob"}
 
 
 class ShellError(Exception):
-    """One sentence for the user about the data or the model."""
+    """Error message for the user about the data or the model."""
 
     status = FAILED
 
 
 class UsageError(ShellError):
-    """One sentence for the user about the call."""
+    """Error message for the user about the call."""
 
     status = USAGE
 

@@ -174,7 +174,7 @@ def number_of_bytes(text: str) -> float:
 def number_of_jobs(value: int) -> int:
     """Return the number of jobs; raise BadParameter for 0, which joblib rejects."""
     if value == 0:
-        raise BadParameter("0 jobs cannot work: give 1 or more, or -1 for all cores.")
+        raise BadParameter("--jobs must not be 0: use 1 or more, or -1 for all cores.")
     return value
 
 

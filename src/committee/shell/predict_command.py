@@ -115,16 +115,16 @@ def _check_coverage(model: TableModel, path: str, name: str, coverage: float) ->
     """Raise ShellError for a model without held-out rows, and for other coverages."""
     if not hasattr(model.last, f"predict_{name}"):
         raise ShellError(
-            f"The model in '{path}' is not a committee: --{name} needs one of "
+            f"The model in '{path}' is not a committee: --{name} needs a model of "
             "`committee train` or `committee prune`."
         )
     if not 0 < coverage < 1:
         raise UsageError(
-            f"--{name} must be a share above 0 and below 1, such as 0.9. Got "
+            f"--{name} must be a fraction above 0 and below 1, such as 0.9. Got "
             f"{coverage:g}."
         )
     if not model.last.has_held_out_rows:
         raise ShellError(
-            f"'{path}' stores no rows that its members have not seen: train it from one "
-            "table, with another generator than adaboost, or prune it."
+            f"'{path}' stores no held-out rows: train it on one table, with a "
+            "generator other than adaboost, or prune it."
         )

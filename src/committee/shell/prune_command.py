@@ -100,10 +100,11 @@ def _check_rows(options: Prune, model: TableModel, X: Any) -> None:
     if isinstance(getattr(model.last, "generator", None), Pool):
         if options.oob or (options.oob is None and _recognised(model, X) == "same"):
             raise ShellError(
-                f"The learners of '{options.model}' have seen all rows of their table, "
-                "and train has chosen and weighed them already, by cross-fitting. Give "
-                "rows that the model was not trained on, without --oob; or train trees "
-                "with --generator bagging, which can be pruned on their training rows."
+                f"The learners of '{options.model}' were trained on all rows of their "
+                "table, and train has already selected and weighed them by "
+                "cross-fitting. Use rows that the model was not trained on, without "
+                "--oob; or train trees with --generator bagging, which can be pruned "
+                "on their training rows."
             )
         return
     if options.oob or not model.is_source(options.data, len(X)):

@@ -216,7 +216,7 @@ def asked_columns(frame: Any, options: Train) -> Any:
     ):
         for name in set(names) - set(known):
             raise UsageError(
-                f"{option} {name!r}: there is no such column.{close_to(name, known)} "
+                f"{option} {name!r}: the table has no such column.{close_to(name, known)} "
                 f"The columns are {listed(known)}."
             )
     for name in drop:
@@ -286,7 +286,7 @@ def is_text(column: Any, *, strict: bool = True) -> bool:
     kind = str(infer_dtype(column, skipna=True))
     if strict and kind not in ("string", "empty"):
         raise ShellError(
-            f"The column {column.name!r} must hold numbers or text. It holds {kind} "
+            f"The column {column.name!r} must contain numbers or text. It contains {kind} "
             f"values: convert them, or leave the column out (--drop {column.name!r})."
         )
     return kind in ("string", "empty")
@@ -305,7 +305,8 @@ def as_numbers(frame: Any) -> Any:
     """Return columns as floats. Raise ShellError for infinite values and text."""
     for name, kind in typed(frame).types.items():
         raise ShellError(
-            f"The column {name!r} must hold numbers, as in training. It holds {kind}s."
+            f"The column {name!r} must contain numbers, as in training. It contains "
+            f"{kind}s."
         )
     try:
         numbers = frame.astype(np.float64)
@@ -324,8 +325,8 @@ def _as_numbers(column: Any) -> Any:
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
         raise ShellError(
-            f"The column {column.name!r} must hold finite numbers or gaps. Row "
-            f"{row + 1} has {column.tolist()[row]!r}."
+            f"The column {column.name!r} must contain finite numbers or missing "
+            f"values. Row {row + 1} has {column.tolist()[row]!r}."
         )
     return numbers
 
@@ -338,7 +339,7 @@ def check_target(frame: Any, name: str) -> None:
     known = frame.columns.tolist()
     if name not in known:
         raise UsageError(
-            f"There is no column {name!r} to predict.{close_to(name, known)} The "
+            f"The table has no column {name!r} to predict.{close_to(name, known)} The "
             f"columns are {listed(known)}."
         )
 

@@ -195,7 +195,7 @@ def read_model(
     estimator, description = load(path), read_metadata(path)
     if not (is_classifier(estimator) or is_regressor(estimator)):
         raise ShellError(
-            f"'{path}' must hold a classifier or a regressor. It holds a "
+            f"'{path}' must contain a classifier or a regressor. It contains a "
             f"{type(estimator).__name__}."
         )
     # `committee.save` keeps what else a caller wants in the metadata.

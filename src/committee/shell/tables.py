@@ -341,18 +341,18 @@ def check_output(
     if path == "-":
         if table:
             return
-        raise UsageError("The result goes to a file: give its name with -o.")
+        raise UsageError("The output file is missing: set it with -o.")
     if table:
         _text_format(path)
     target = Path(path)
     if target.exists() and not target.is_file():
-        raise UsageError(f"'{path}' is not a file that could be replaced.")
+        raise UsageError(f"'{path}' is not a regular file and cannot be replaced.")
     for name in inputs:
         there = name != "-" and target.exists() and os.path.exists(name)
         if there and os.path.samefile(path, name):
             raise UsageError(
-                f"The output '{path}' is the file '{name}' that is read: it would be "
-                f"lost. Give another name with -o{advice}."
+                f"The output '{path}' is the file '{name}', which is the input: it "
+                f"would be lost. Use another name with -o{advice}."
             )
     if not table and not path.lower().endswith(tuple(endings)):
         raise UsageError(f"The output '{path}' must end in {' or '.join(endings)}.")

@@ -26,8 +26,8 @@ def check_coverage(coverage: Any) -> float:
     is_number = isinstance(coverage, (float, int, np.number))
     if not is_number or isinstance(coverage, bool) or not 0 < coverage < 1:
         raise ValueError(
-            "coverage must be a share of the rows above 0 and below 1, such as 0.9. Got "
-            f"{coverage!r}."
+            "coverage must be a fraction of the rows above 0 and below 1, such as "
+            f"0.9. Got {coverage!r}."
         )
     return float(coverage)
 
@@ -50,8 +50,8 @@ def rank(n: int, coverage: float) -> int:
     if k > n:
         needed = math.ceil(round(coverage / (1 - coverage), 6))
         raise ValueError(
-            f"coverage={coverage:g} needs at least {needed} held-out rows, and there "
-            f"are {n}: ask for less, or give more rows to the fit."
+            f"coverage={coverage:g} needs at least {needed} held-out rows, but there "
+            f"are {n}: lower the coverage, or fit on more rows."
         )
     return k
 
@@ -201,8 +201,8 @@ def jackknife_plus_interval(
     """
     if np.any(w < 0):
         raise ValueError(
-            "jackknife+ takes means over some of the members, and needs weights that "
-            'are not negative: take method="constant" or "scaled".'
+            "jackknife+ averages subsets of the members and needs non-negative "
+            'weights: use method="constant" or "scaled".'
         )
     k = rank(len(R), check_coverage(coverage))
     if held_out is None:
