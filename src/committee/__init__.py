@@ -127,7 +127,7 @@ if TYPE_CHECKING:
         bias_variance,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ARDPruner",
