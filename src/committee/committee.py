@@ -71,7 +71,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         five more fits of the combiner. "auto" is "slope" if that adds at most a fifth
         to the time of `fit`: for averages of members that leave rows out, as in
         `Bagging`, and with most combiners. It is None for log pools, which fit their
-        own slope, and for gates, boosting and Dask collections. See
+        own slope, and for gates, boosting and Dask collections. Without a calibration
+        the probabilities of a vote are shares, zero for a class without votes. See
         `committee.calibration`.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
