@@ -77,10 +77,10 @@ def test_what_is_refused(files):
         "merge", "0.txt", "2.txt", "-o", "one.txt"
     )
     mixed = ("merge", "0.txt", "1.ubj", "-o", "one.txt")
-    assert "Got files of LightGBM, XGBoost" in refused(*mixed, status=2)
-    assert "Got files of LightGBM, other" in refused(
-        "merge", "a.b", "-o", "o.txt", status=2
-    )
+    refusal = "The output 'one.txt' is of LightGBM, '{}' is not"
+    assert refusal.format("1.ubj") in refused(*mixed, status=2)
+    other = ("merge", "0.txt", "a.b", "-o", "one.txt")
+    assert refusal.format("a.b") in refused(*other, status=2)
     few = ("merge", "0.txt", "1.txt", "-o", "one.txt", "--weight", 1)
     assert "once for each of the 2 files" in refused(*few, status=2)
     lost = ("merge", "0.txt", "1.txt", "-o", "0.txt")

@@ -317,8 +317,9 @@ def check_classes(votes: Votes, combiner: Any) -> int:
     """Return K. Raise ValueError for regression."""
     if votes.n_classes is None:
         raise ValueError(
-            f"{combiner} weighs log-probabilities of classes, F of shape (N, M, K). "
-            "For regression use RidgeWeights() or EPPruner()."
+            f"{combiner} weighs log-probabilities of classes, F of shape (N, M, K). For "
+            "two classes use F = np.stack([1 - p, p], axis=2), where p (N, M) holds the "
+            "probabilities of the second. For regression use RidgeWeights() or EPPruner()."
         )
     return votes.n_classes
 

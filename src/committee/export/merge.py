@@ -275,10 +275,11 @@ def _merged_rounds(rosters: list[Roster], w: FloatArray, offset: Any) -> Any:
     if len({type(one) for one in firsts}) > 1:
         raise ValueError(f"{_WAY_OUT} Got rounds of several libraries.")
     kinds = [_kind(one) for one in firsts]
-    if any(kind != kinds[0] for kind in kinds):
+    other = next((b for b, kind in enumerate(kinds) if kind != kinds[0]), None)
+    if other is not None:
         raise ValueError(
             "merge takes boosters with the same columns, categories, classes and link. "
-            f"{_WAY_OUT}"
+            f"Model {other} differs from model 0. {_WAY_OUT}"
         )
     if any(one.shared.start is None for one in firsts):
         raise ValueError(

@@ -272,7 +272,10 @@ def read_predictions(
 def _paths(folder: Path, names: Iterable[str] | None) -> dict[str, Path]:
     """Return the file of each member."""
     if not folder.is_dir():
-        raise ValueError(f"{folder} is not a folder of prediction files.")
+        raise ValueError(
+            f"{folder} is not a folder of prediction files. A table with a column for each "
+            "member needs no reading: for numbers its values are F."
+        )
     files = [path for path in sorted(folder.iterdir()) if path.suffix in _ENDINGS]
     stems = checked_names(path.stem for path in files)
     if not files:

@@ -20,12 +20,14 @@ def merge(options: Merge) -> None:
     """Write the weighted sum of some boosters as one."""
     path = options.output
     check_output(path, inputs=options.models, endings=tuple(LIBRARIES))
-    used = {LIBRARIES.get(_ending(p), ("other",))[0] for p in (path, *options.models)}
-    if len(used) > 1:
-        raise UsageError(
-            "All files must be of one library: .txt of LightGBM, .json or .ubj of "
-            f"XGBoost, or .cbm of CatBoost. Got files of {', '.join(sorted(used))}."
-        )
+    used = LIBRARIES[_ending(path)][0]
+    for one in options.models:
+        if LIBRARIES.get(_ending(one), ("",))[0] != used:
+            raise UsageError(
+                "All files must be of one library: .txt of LightGBM, .json or .ubj of "
+                f"XGBoost, or .cbm of CatBoost. The output '{path}' is of {used}, "
+                f"'{one}' is not."
+            )
     models = [_read(one) for one in options.models]
     weights = options.weight or None
     if weights is not None and len(weights) != len(models):
@@ -40,7 +42,7 @@ def merge(options: Merge) -> None:
             file.write(written.read_bytes())
     report = {
         "output": path,
-        "library": used.pop(),
+        "library": used,
         "models": len(models),
         "rounds": len(roster_of(one)),
         "file_bytes": os.path.getsize(path),
