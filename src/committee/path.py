@@ -112,7 +112,8 @@ class Path(Shown):
     measure : str
         Name of the error.
     n_bytes, seconds_per_row : array of shape (S,) or None
-        What the members of each step cost; None on a combiner's own path.
+        Bytes of the pickled committee of each step, and seconds of its members; None on a
+        combiner's own path.
 
     Examples
     --------
@@ -311,7 +312,7 @@ class Path(Shown):
         ----------
         max_members : int, optional
         max_bytes : float, optional
-            Of its pickled members; on a combiner's path the sum of their `n_bytes`.
+            Of the pickled committee; on a combiner's path the sum of their `n_bytes`.
         max_seconds : float, optional
             For one row: of its members in a batch of up to 1,000 rows, or of the whole
             committee as `rows` and `runtime` say; on a combiner's path the sum of its
@@ -443,7 +444,7 @@ class Path(Shown):
         if not (fits & within).any():
             raise ValueError(
                 f"No committee on the path has {name}={limit:g}; the least is "
-                f"{cost[fits].min():.3g}."
+                f"{cost[fits].min():.6g}."
             )
         return within
 

@@ -206,6 +206,18 @@ def test_bytes_that_members_share_are_counted_once():
     )
 
 
+def test_bytes_are_those_of_the_pickled_committee(cancer):
+    """With held-out scores and the combiner, which outweigh small trees."""
+    forest, X, y = cancer
+    path = prune(forest, X, y).path_
+    for step, n_bytes in enumerate(path.n_bytes):
+        committee = path.assessment.committee(step)
+        found = len(pickle.dumps(committee, protocol=5))
+        assert n_bytes == pytest.approx(found, rel=0.02)
+    chosen = path.choose(max_bytes=float(np.median(path.n_bytes)))
+    assert chosen.summary().bytes_after < 1.02 * np.median(path.n_bytes)
+
+
 def test_copies_and_pickles_keep_no_rows(cancer):
     forest, X, y = cancer
     small = prune(forest, X, y)

@@ -259,7 +259,7 @@ def test_a_booster_that_still_learns_keeps_all_rounds(numbers):
 
 LIMITS = {
     "members": {"max_members": 12},
-    "bytes": {"max_bytes": 60_000},
+    "bytes": {"max_bytes": 100_000},
     "within": {"within_se": 1.0},
     "log-loss": {"scoring": "neg_log_loss", "max_members": 30},
 }

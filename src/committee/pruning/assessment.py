@@ -46,6 +46,7 @@ from committee.pruning.costs import (
     member_seconds,
     seconds_per_row,
     served_seconds,
+    stored_bytes,
 )
 from committee.pruning.first_rounds import FirstRounds
 from committee.pruning.kept_path import KeptPath, at_weights
@@ -325,9 +326,23 @@ class Assessment:
 
     @cached_property
     def n_bytes(self) -> FloatArray:
-        """Bytes of the members at each step."""
-        sizes = MemberBytes.of(self.data.roster.members)
-        return np.array([sizes.total(members) for members in self._path.members])
+        """Bytes of the pickled committee at each step.
+
+        The smallest and the largest one are pickled. What they have beside members and
+        combiner, such as residuals and a bit for each row and member, is interpolated.
+        """
+        path, sizes = self._path, MemberBytes.of(self.data.roster.members)
+        known = np.array(
+            [
+                sizes.total(path.members[step])
+                + stored_bytes(at_weights(self.combiner, w, path.offset(step)))
+                for step, w in enumerate(path.weights)
+            ]
+        )
+        ends = [int(np.argmin(path.size)), int(np.argmax(path.size))]
+        rest = [stored_bytes(self.committee(step)) - known[step] for step in ends]
+        n_bytes: FloatArray = known + np.interp(path.size, path.size[ends], rest)
+        return n_bytes
 
     @cached_property
     def seconds_per_row(self) -> FloatArray:

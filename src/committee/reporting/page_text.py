@@ -135,20 +135,23 @@ def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
         table.costs.total(kept),
         table.costs.total(np.arange(len(table.numbers))),
     )
-    share, speed = "", "when up to 1,000 rows are predicted at once"
+    label, share, speed = (
+        "bytes of its members",
+        "",
+        "when up to 1,000 rows are predicted at once",
+    )
     slow, fast = table.seconds.sum(), table.seconds[kept].sum()
     if summary is not None:
         before, after = summary.bytes_before, summary.bytes_after
         slow, fast = summary.seconds_before, summary.seconds_after
-        share = (
-            f"the whole model: {percent(after / before)} of {byte_size(before)} before"
-        )
+        label, mine = "bytes, pickled", after
+        share = f"{percent(after / before)} of {byte_size(before)} before"
     elif len(kept) < len(table.numbers):
         share = f"{percent(mine / all_)} of the {byte_size(all_)} of all"
     if share:
         speed = f"{figures(slow / fast)} times as fast as all members"
     return [
-        {"label": "bytes of its members", "value": byte_size(mine), "note": share},
+        {"label": label, "value": byte_size(mine), "note": share},
         {"label": "time to predict a row", "value": duration(fast), "note": speed},
     ]
 

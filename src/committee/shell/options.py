@@ -333,7 +333,7 @@ class Prune(Options):
     max_members: int | None = option(None, "Maximum number of members.", min=1)
     max_bytes: float | None = option(
         None,
-        "Maximum size of the members: bytes, or 800kB, 5MB, 1GB, 5MiB.",
+        "Maximum size of the pickled committee: bytes, or 800kB, 5MB, 1GB, 5MiB.",
         parser=number_of_bytes,
         metavar="SIZE",
     )

@@ -125,7 +125,7 @@
       `${s.n} member${s.n === 1 ? "" : "s"}`,
       `${data.measure} ${written(data.format, s.error)}${s.se === null ? "" : ` ± ${written(data.format, s.se)}`}`,
       ...(s.here === null ? [] : [`on these rows ${written(data.format, s.here)}`]),
-      ...(data.bytes === null || data.bytes[s.i] === null ? [] : [`bytes of its members: ${size(data.bytes[s.i])}`]),
+      ...(data.bytes === null || data.bytes[s.i] === null ? [] : [`bytes, pickled: ${size(data.bytes[s.i])}`]),
     ];
 
     function show() {
