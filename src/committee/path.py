@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from committee._format import NumberFormat, byte_size, count
+from committee._install import how_to_install
 from committee._notebook import Columns, Shown
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import as_floats
@@ -187,7 +188,8 @@ class Path(Shown):
             import pandas as pd
         except ImportError:
             raise ImportError(
-                "to_frame needs pandas: pip install pandas. print(path) works without it."
+                f"to_frame needs pandas: {how_to_install('shell')}. print(path) works "
+                "without it."
             ) from None
         columns = ("size", "error", "error_se", "log_evidence")
         costs = ("n_bytes", "seconds_per_row")

@@ -84,7 +84,7 @@ def test_a_collapse_in_the_first_step_warns(rng):
     """And a start with one member, or data with one, does not."""
     y = rng.integers(0, 2, size=2000)
     F = votes_of(difficult_rows(), y)
-    with pytest.warns(UserWarning, match=r"left 0 of 20 members.*start='best'"):
+    with pytest.warns(UserWarning, match=r"kept only 0 of 20 members.*start='best'"):
         assert len(EMPruner(start=np.ones(20)).fit(F, y).support_) == 1
     EMPruner(start=np.eye(20)[3]).fit(F, y)
     EMPruner().fit(F[:, :1], y)

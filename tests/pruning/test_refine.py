@@ -466,7 +466,7 @@ def test_no_tree_votes_on_the_only_rows_of_weight():
     out = roster_of(forest).held_out(12)
     s = np.where(out.any(axis=1), 0.0, 1.0)
     s[np.flatnonzero(out.any(axis=1))[0]] = 1.0
-    with pytest.raises(ValueError, match=r"at least 2 rows .* Got [01]: give more"):
+    with pytest.raises(ValueError, match=r"at least 2 rows .* Got [01]: pass more"):
         refine(forest, X, y, oob=True, sample_weight=s)
 
 

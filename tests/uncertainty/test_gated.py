@@ -160,7 +160,7 @@ def test_too_few_rows_for_folds_are_counted(numbers):
     pool = Pool([Ridge(), Ridge(10.0)], n_splits=2)
     gated = CommitteeRegressor(generator=pool, gate=NeighbourGate(n_neighbors=1), **HOW)
     for model in (gated, MixtureOfExpertsRegressor(n_experts=1, **HOW)):
-        with pytest.raises(ValueError, match="and there are 0"):
+        with pytest.raises(ValueError, match="but there are 0"):
             model.fit(X, y).predict_interval(X)
         assert model.held_out_error_ is None
 
