@@ -42,7 +42,7 @@ from committee.fit_plan import (
     plan_of,
 )
 from committee.gates import Gate
-from committee.held_out import HeldOutPredictions, of_committee, of_gate
+from committee.held_out import DRAWS_OF_FIT, HeldOutPredictions, of_committee, of_gate
 from committee.losses import measure_of
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
@@ -451,6 +451,7 @@ class BaseCommittee(BaseEstimator):
 
     def _measure(self, found: HeldOutPredictions, *, rows: bool) -> None:
         """Store calibration, error, and on request residuals or scores."""
+        found = replace(found, most_draws=DRAWS_OF_FIT)
         if found.counted.any():
             if found.calibration is not None:
                 self._calibration = found.calibration

@@ -69,8 +69,8 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         with one slope t for all classes, which changes no decision. "vector": a slope
         and an offset for each class, shrunk towards the common slope. This costs up to
         five more fits of the combiner. "auto" is "slope" if that adds at most a fifth
-        to the time of `fit`: for averages of members that leave rows out, as in
-        `Bagging`, and with most combiners. It is None for log pools, which fit their
+        to the time of `fit`, or a fraction of a second: for averages of members that
+        leave rows out, as in `Bagging`, and with most combiners. It is None for log pools, which fit their
         own slope, and for gates, boosting and Dask collections. Without a calibration
         the probabilities of a vote are shares, zero for a class without votes. See
         `committee.calibration`.

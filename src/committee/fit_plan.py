@@ -74,10 +74,11 @@ def _chosen(committee: Any) -> Any:
 
 
 def _is_cheap(committee: Any, combiner: Any, learns: bool) -> bool:
-    """Return True if held-out predictions cost at most a fifth of the fit.
+    """Return True if held-out predictions cost at most a fifth of the fit, or little.
 
     Averages need one prediction of rows that no member was trained on. Weights that were
-    learned are learned again on folds. `docs/guide/uncertainty.md` has the measurements.
+    learned are learned again on folds. The notes of `docs/guide/uncertainty.md` have the
+    measurements, with members whose training takes milliseconds.
     """
     generator, weigh_on = committee._generator(), committee.weigh_on
     if committee.stop is not None or weigh_on == "train":

@@ -36,6 +36,8 @@ from committee.votes import Votes
 _MANY = 10_000
 #: Draws of missing votes, at least and at most, and the rows that all draws have together.
 _DRAWS, _DRAWN_ROWS = (2, 16), 50_000
+#: Draws at most in `fit`, which computes one error, and no difference of two.
+DRAWS_OF_FIT = 4
 #: Largest number of committee sizes that are evaluated.
 _SIZES = 25
 
@@ -72,6 +74,8 @@ class HeldOutPredictions:
         Whether `output` is a sum of log-probabilities.
     link : callable or None
         Function that made p of `output`; None if p are shares of it.
+    most_draws : int, default=16
+        Draws of missing votes at most; see `drawn`.
     """
 
     votes: Votes
@@ -86,6 +90,7 @@ class HeldOutPredictions:
     method: str | None = None
     log_pool: bool = False
     link: Callable[[FloatArray], FloatArray] | None = None
+    most_draws: int = _DRAWS[1]
 
     @classmethod
     def of_weights(cls, votes: Votes, filled: FilledVotes, w: FloatArray) -> Self:
@@ -153,7 +158,8 @@ class HeldOutPredictions:
         if not self._averages:
             return self.probabilities[None]
         N = len(self.output)
-        u = uniform_numbers(int(np.clip(_DRAWN_ROWS // N, *_DRAWS)), N)
+        J = int(np.clip(_DRAWN_ROWS // N, _DRAWS[0], self.most_draws))
+        u = uniform_numbers(J, N)
         p, filled = (
             np.empty((len(u), *self.output.shape)),
             self.votes.filled_probabilities,

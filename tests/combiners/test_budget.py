@@ -99,7 +99,9 @@ def test_costs_that_cannot_be():
             ValueError, match="finite number of at least 0 for each of 7"
         ):
             BudgetPruner(costs=wrong).fit(F, y)
-    with pytest.raises(ValueError, match="No member costs at most budget=1; the smallest cost is"):
+    with pytest.raises(
+        ValueError, match="No member costs at most budget=1; the smallest cost is"
+    ):
         BudgetPruner(costs=[2.0] * 7).fit(F, y)
     assert len(BudgetPruner(costs=[0.0] * 7, budget=1e-9).fit(F, y).support_) > 1
 

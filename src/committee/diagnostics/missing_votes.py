@@ -31,8 +31,10 @@ _NODES, _NODE_WEIGHTS = hermegauss(16)
 _ANGLES = np.pi / 2 * (np.arange(200) + 0.5) / 200
 _SHARES = np.sin(_ANGLES) ** 2
 _WIDTHS = np.sin(2 * _ANGLES)
-#: Polynomials of the distribution, at most; rows that it is found on, and steps.
-_POLYNOMIALS, _ROWS, _STEPS = 40, 5000, 300
+#: Polynomials of the distribution, at most, and steps in which it is found.
+_POLYNOMIALS, _STEPS = 40, 300
+#: Counts of votes are rounded to this part of a vote to find the distribution.
+_PART = 1 / 64
 #: Votes that are told apart, at most: more vary too little to matter.
 _VOTES = 500
 
@@ -289,13 +291,12 @@ class FilledProbabilities:
         right = np.where(votes.held_out, np.clip(right, 0.0, 1.0), 0.0)
         H, h = votes.n_votes, right.sum(axis=1)
         phi = _unit_of_votes(right, votes.held_out, h, H)
-        rows = np.flatnonzero(votes.counted)
-        rows = rows[:: -(-len(rows) // _ROWS) or 1]
-        D = 1
-        if len(rows):
-            D = int(min(1 + round(2 * H[rows].mean() / phi), _POLYNOMIALS))
-        L = _log_likelihood(h[rows] / phi, H[rows] / phi)
-        return cls(votes, right, _confusion(votes), phi, _prior(L, D))
+        counts = np.column_stack([h, H])[votes.counted] / phi
+        D = min(1 + round(2 * counts[:, 1].mean()), _POLYNOMIALS) if len(counts) else 1
+        # Rows with equal counts are one row of the likelihood.
+        counts, s = np.unique(np.rint(counts / _PART), axis=0, return_counts=True)
+        L = _log_likelihood(*(_PART * counts.T))
+        return cls(votes, right, _confusion(votes), phi, _prior(L, s, D))
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the rows."""
@@ -399,8 +400,8 @@ def _log_likelihood(h: FloatArray, H: FloatArray) -> FloatArray:
     return L
 
 
-def _prior(L: FloatArray, D: int) -> FloatArray:
-    """Return g at the shares, by EM for c from log-likelihoods (N, G)."""
+def _prior(L: FloatArray, s: IntArray, D: int) -> FloatArray:
+    """Return g at the shares, by EM for c from log-likelihoods (n, G) of s rows each."""
     j = np.arange(1, D + 1)
     B = xlogy(j - 1, _SHARES[:, None]) + xlog1py(D - j, -_SHARES[:, None])
     B = np.exp(B - betaln(j, D + 1 - j)) * _WIDTHS[:, None]
@@ -408,6 +409,6 @@ def _prior(L: FloatArray, D: int) -> FloatArray:
     c = np.full(D, 1.0 / D)
     A = np.exp(L - L.max(axis=1, keepdims=True)) @ B
     for _ in range(_STEPS if len(A) else 0):
-        c = np.mean(A * c / (A @ c)[:, None], axis=0)
+        c *= (s / (A @ c)) @ A / s.sum()
     g: FloatArray = np.maximum(B @ c, np.finfo(np.float64).tiny)
     return g
