@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import types
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -163,16 +164,26 @@ def test_import_and_fit_work_where_nothing_heavy_is_installed():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("module", "old", "new"),
     [
-        ("KappaPruner", 'OrderPruner("kappa")'),
-        ("HierarchicalMixtureRegressor", "MixtureOfExpertsRegressor(depth=2)"),
-        ("shrink", "refine"),
+        ("committee", "KappaPruner", 'OrderPruner("kappa")'),
+        (
+            "committee",
+            "HierarchicalMixtureRegressor",
+            "MixtureOfExpertsRegressor(depth=2)",
+        ),
+        ("committee", "shrink", "refine"),
+        ("committee.ep", "Site", "committee.ep.sites.tilted"),
+        ("committee.linalg", "solve_block_indefinite", "solve_blocks_indefinite"),
     ],
 )
-def test_former_names_say_what_to_use(old, new):
-    with pytest.raises(AttributeError, match=re.escape(f"{old!r}: use {new}")):
-        getattr(committee, old)
+def test_former_names_say_what_to_use(module, old, new):
+    text = re.escape(f"{old!r}: use {new}")
+    with pytest.raises(AttributeError, match=text):
+        getattr(import_module(module), old)
+    with pytest.raises(ImportError, match=text):
+        exec(f"from {module} import {old}")  # noqa: S102
+    assert not hasattr(import_module(module), old)
 
 
 def test_what_replaces_a_former_name_exists():

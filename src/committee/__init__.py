@@ -269,11 +269,9 @@ if not TYPE_CHECKING:  # a checker sees the imports above, and what is not there
         elif not name.startswith("_") and find_spec(f"committee.{name}"):
             value = import_module(f"committee.{name}")
         else:
-            from committee._renamed import instead_of
+            from committee._renamed import no_such_name
 
-            found = instead_of(name)
-            hint = "" if found is None else f": use {found}"
-            raise AttributeError(f"module 'committee' has no attribute {name!r}{hint}")
+            raise no_such_name(__name__, name)
         globals()[name] = value
         return value
 

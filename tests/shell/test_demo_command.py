@@ -46,8 +46,13 @@ def test_rows_are_errors_on_fresh_rows(small, tmp_path):
     assert mean["models"] == stacking["models"] == 3
     assert committee["log_loss"][0] < min(best["log_loss"][0], mean["log_loss"][0])
     assert best["log_loss"][0] >= log_loss(y_test, near.predict_proba(X_test)) - 1e-9
-    forest, pruned, refined = parts["forest"]
-    assert (forest["models"], refined["models"]) == (30, 3)
+    forest, calibrated, pruned, refined = parts["forest"]
+    assert [row["models"] for row in (forest, calibrated, refined)] == [30, 30, 3]
+    assert calibrated["error"] == forest["error"]
+    assert calibrated["log_loss"][0] < 0.7 * forest["log_loss"][0]
+    assert forest["more_errors"] == (0, 0)
+    gap = pruned["error"][0] - forest["error"][0]
+    assert pruned["more_errors"][0] == pytest.approx(gap)
     assert pruned["models"] <= 30
     assert refined["file"] < 0.2 * forest["file"]
     covers = [row["cover"][0] for row in parts["intervals"]]
@@ -67,7 +72,15 @@ def test_tables_fit_80_columns(monkeypatch, tmp_path):
 
     parts = {
         "pool": [scores("best single model (15-neighbours)")],
-        "forest": [{**scores("refined"), "file": 3_590_000, "per row": 177e-6}],
+        "forest": [
+            {
+                **scores(name),
+                "file": 3_590_000,
+                "per row": 177e-6,
+                "more_errors": (0.0033, 0.0041),
+            }
+            for name in ("forest", "forest, calibrated", "pruned", "refined")
+        ],
         "intervals": [
             {
                 "intervals for": "90% of rows",
@@ -93,6 +106,7 @@ def test_tables_fit_80_columns(monkeypatch, tmp_path):
         "2.67 ± 0.66 %",
         "3.59 MB",
         "177 µs",
+        "+0.33 ± 0.41 points more errors",
         "90.54 ± 2.41 %",
     ):
         assert text in result.stdout

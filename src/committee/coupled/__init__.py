@@ -1,5 +1,8 @@
 """Couple: kernel machines on subsets of the rows, and what they are measured by."""
 
+from typing import TYPE_CHECKING, Any
+
+from committee._renamed import no_such_name
 from committee.coupled.bayesian_committee import (
     BayesianCommitteeClassifier,
     BayesianCommitteeRegressor,
@@ -30,3 +33,8 @@ __all__ = [
     "search_coupled",
     "solve_coupled",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise no_such_name(__name__, name)

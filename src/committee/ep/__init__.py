@@ -1,5 +1,8 @@
 """Expectation Propagation for committees: posteriors, evidence, leave-one-out."""
 
+from typing import TYPE_CHECKING, Any
+
+from committee._renamed import no_such_name
 from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets, TargetRows
 from committee.ep.evidence import (
     classification_path,
@@ -49,3 +52,8 @@ __all__ = [
     "row_moments",
     "votes_path",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise no_such_name(__name__, name)

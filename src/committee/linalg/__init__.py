@@ -1,5 +1,8 @@
 """Linear algebra on plain arrays: factors, quadratic programmes, least squares."""
 
+from typing import TYPE_CHECKING, Any
+
+from committee._renamed import no_such_name
 from committee.linalg.blocks import (
     solve_block_chain,
     solve_block_ring,
@@ -26,3 +29,8 @@ __all__ = [
     "solve_nnqp",
     "solve_simplex",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise no_such_name(__name__, name)
