@@ -84,8 +84,9 @@ corrected for their number: they sort what came out, and are no planned tests.
 {hours} hours of one core.
 """
 HOW_TO_READ = (
-    "✔ reproduced, ◐ partly, ✘ not; several verdicts are counted in this order. *Paper*: weights from the training rows. *Held-out*: the same members weighed on rows "
-    "that they have not seen."
+    "✔ reproduced, ◐ partly, ✘ not: 1\N{NO-BREAK SPACE}✔ 7\N{NO-BREAK SPACE}◐ counts the "
+    "verdicts of a claim on several data sets. *Paper*: weights from the training rows. "
+    "*Held-out*: the same members, weighed on rows that they were not trained on."
 )
 
 
@@ -145,7 +146,7 @@ def _page(
     for name in paper.studies:
         for part, why in get_study(name).why.items():
             lines.append(_claim(summaries[name], part, why))
-    parts += ["\n".join(lines), HOW_TO_READ, "## Figures"]
+    parts += [HOW_TO_READ, "\n".join(lines), "## Figures"]
     for picture in pictures:
         parts += [f"### {picture.title}", f"![{picture.title}]({_link(picture)})"]
         parts.append(picture.caption)

@@ -18,12 +18,14 @@ from committee.predictions import predict_all
 from studies import (
     chapter_generators,
     chen_mcmc,
+    chen_poker,
     chen_synthetic,
     hamers_sine,
 )
 from studies.figures import draw_held_out, draw_posterior, draw_roc_curves
 from studies.hamers import PROBLEMS, draw_split, fit
 from studies.kept import BOX, Summary
+from studies.printed import figure
 from studies.study import HELD_OUT, PAPER, Job
 from studies.votes import Votes, one_hot, signed
 from studies.ways import WAYS
@@ -364,7 +366,7 @@ def _networks(summaries: Summaries, data: str | None, fig: Any) -> None:
         if cell == "sinc":
             x = np.linspace(-2 * np.pi, 2 * np.pi, 200)[:, None]
             F = predict_all(list(votes.members), x)
-            ax.plot(x, np.sinc(x / np.pi), ":", color=GREY)
+            ax.plot(x, np.sinc(x / np.pi), ":", color=GREY, label="sinc")
             for (colour, weights), label in zip(lines.items(), shown, strict=True):
                 ax.plot(x, F @ weights, color=colour, label=label)
         else:
@@ -422,17 +424,31 @@ def _hands(summaries: Summaries, data: str | None, fig: Any) -> None:
     summary = summaries["chen-poker"]
     prune = summary.means("Table 12: seconds to prune").iloc[0]
     ask = summary.means("Table 12: seconds to ask").iloc[0]
-    (ax,) = _panels(fig, 1, 3.6)
+    axes = _panels(fig, 2, 3.4)
     hands = np.array([0.0, 1.0])
     for method in ask.index:
-        if method in METHODS:
-            colour, _ = METHODS[method]
-            seconds = np.nan_to_num(prune.get(method, 0.0)) + ask[method] * hands
-            line = "--" if "printed" in method else "-"
-            ax.plot(hands, seconds, line, color=colour, label=method)
-    ax.set_xlabel("million test hands")
-    ax.set_ylabel("seconds to prune and to ask")
-    _legend(fig, *_handles(ax))
+        if method not in METHODS:
+            continue
+        style = {
+            "color": METHODS[method][0],
+            "ls": "--" if "printed" in method else "-",
+        }
+        seconds = np.nan_to_num(prune.get(method, 0.0)) + ask[method] * hands
+        axes[0].plot(hands, seconds, label=method, **style)
+        key = next(
+            (key for key, label in chen_poker.LABELS.items() if label == method), None
+        )
+        begin, end = (
+            figure(chen_poker.TABLE, f"{part}_seconds", method=str(key))
+            for part in ("train", "total")
+        )
+        if end is not None:
+            axes[1].plot(hands, [begin or 0.0, end], **style)
+    for ax, title in zip(axes, ("here", "in print"), strict=True):
+        ax.set_title(title, fontsize="medium")
+        ax.set_xlabel("million test hands")
+    axes[0].set_ylabel("seconds to prune and to ask")
+    _legend(fig, *_handles(axes[0]))
 
 
 PICTURES: Mapping[str, Sequence[Picture]] = {

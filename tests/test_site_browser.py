@@ -17,6 +17,8 @@ KINDS = (
     "api/EPPruner.html",
     "guide/prune.html",
     "theory/ep_experiments.html",
+    "studies/chen.html",
+    "studies/hamers.html",
 )
 PHONE, DESK = 390, 1400
 
