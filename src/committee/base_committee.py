@@ -47,7 +47,7 @@ from committee.losses import measure_of
 from committee.members import Bagging, Generation, Generator, Pool, TrainingData
 from committee.members.base import split_off
 from committee.members.dask_training import ChunkedData, generate_members, training_data
-from committee.members.routing import router_of
+from committee.members.training import router_of
 from committee.path import WHOLE_PATH, Path
 from committee.predictions import combined, predict_members, weighted_by_row
 from committee.votes import Votes, packed, unpacked

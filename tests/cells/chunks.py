@@ -6,7 +6,7 @@ import numpy as np
 
 from committee.cells import CellOptions
 from committee.cells.choose import Part
-from committee.cells.row_chunks import RowChunks
+from committee.cells.groups import RowChunks
 from committee.distributed import Chunks
 from committee.distributed.chunks import shared
 

@@ -14,7 +14,7 @@ pytest.importorskip("dask")
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 60)
+    monkeypatch.setattr("committee.cells.groups._GROUP_ROWS", 60)
 
 
 def assert_same(found, expected):
@@ -59,7 +59,7 @@ def test_the_training_of_memory(couplings):
 @pytest.mark.parametrize("group_rows", [30, 10**6], ids=["a cell each", "one group"])
 @pytest.mark.parametrize("cuts", [(), (1, 2, 3, 399)], ids=["one chunk", "ragged"])
 def test_chunks_and_groups_do_not_matter(group_rows, cuts, monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", group_rows)
+    monkeypatch.setattr("committee.cells.groups._GROUP_ROWS", group_rows)
     part = surface(T=1)
     found = train(in_chunks(part, cuts), options())
     assert_same(found, train_cells(*part, options()))
@@ -95,7 +95,7 @@ def test_rows_that_are_all_alike_are_one(alike):
 
 def test_few_rows_decide_the_top_of_the_tree_of_many(monkeypatch):
     """Then it is another tree, and as good a model."""
-    monkeypatch.setattr("committee.cells.row_chunks.SAMPLE_ROWS", 100)
+    monkeypatch.setattr("committee.cells.groups.SAMPLE_ROWS", 100)
     part, new = surface(T=1), surface(n=500, T=1, seed=1)
     found = train(in_chunks(part), options()).model
     expected = train_cells(*part, options()).model

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from committee.cells import CellOptions, solve_cell
-from committee.cells.metric import learn_metric, mean_outer_gradients
+from committee.cells.choose import learn_metric, mean_outer_gradients
 from committee.kernels import Kernel
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from committee.cells import grow_tree
-from committee.cells.row_chunks import graft, shuffled
+from committee.cells.groups import graft, shuffled
 from tests.cells.chunks import in_chunks, surface
 
 pytest.importorskip("dask")
@@ -10,7 +10,7 @@ pytest.importorskip("dask")
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 60)
+    monkeypatch.setattr("committee.cells.groups._GROUP_ROWS", 60)
 
 
 @pytest.mark.parametrize("max_cell", [30, 100, 1000])
@@ -36,7 +36,7 @@ def test_a_grafted_tree_is_the_one_that_grows_at_once():
 
 def test_a_sample_decides_the_groups_of_many_rows(monkeypatch):
     """Medians of n rows are off by about 1 / sqrt(n) of the rows: here 0.1."""
-    monkeypatch.setattr("committee.cells.row_chunks.SAMPLE_ROWS", 100)
+    monkeypatch.setattr("committee.cells.groups.SAMPLE_ROWS", 100)
     part = surface(n=1000)
     top, rows = shuffled(in_chunks(part), max_cell=30)
     sizes = np.array([len(group.X) for group in rows.values()])
@@ -46,7 +46,7 @@ def test_a_sample_decides_the_groups_of_many_rows(monkeypatch):
 
 
 def test_there_are_never_too_many_groups(monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._MOST_GROUPS", 4)
+    monkeypatch.setattr("committee.cells.groups._MOST_GROUPS", 4)
     # A split leaves a third on one side at least, so groups are thirds at least.
     assert 4 <= len(shuffled(in_chunks(surface()), max_cell=30)[1]) <= 3 * 4
 

@@ -6,7 +6,7 @@ import pytest
 
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
-from committee.cells.row_chunks import RowChunks
+from committee.cells.groups import RowChunks
 from committee.cells.train import _factor, target_errors, train_around_trend
 from committee.cells.trend import fit_trend
 

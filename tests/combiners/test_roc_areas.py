@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from committee import GreedyPruner
-from committee.combiners import roc_areas
+from committee.combiners import greedy_scores
 from committee.combiners.greedy_scores import row_score
 from committee.votes import Votes
 
@@ -29,16 +29,18 @@ def test_who_leads_the_race_is_picked_as_without_it(K, weighted, monkeypatch):
     scoring = "roc_auc_ovr" if K > 2 else "roc_auc"
     raced = GreedyPruner(8, scoring=scoring).fit(F, y, **known)
     looked_at = []
-    near = roc_areas.Race.near
+    near = greedy_scores.Race.near
     monkeypatch.setattr(
-        roc_areas.Race, "near", lambda *a: looked_at.append(near(*a)) or looked_at[-1]
+        greedy_scores.Race,
+        "near",
+        lambda *a: looked_at.append(near(*a)) or looked_at[-1],
     )
     bagged = GreedyPruner(8, scoring=scoring, n_bags=2, random_state=0).fit(
         F, y, **known
     )
     assert len(looked_at) == 16
     assert max(map(len, looked_at)) <= 4
-    monkeypatch.setattr(roc_areas, "_SAMPLE", 10**6)
+    monkeypatch.setattr(greedy_scores, "_SAMPLE", 10**6)
     plain = GreedyPruner(8, scoring=scoring).fit(F, y, **known)
     np.testing.assert_array_equal(raced.order_, plain.order_)
     np.testing.assert_array_equal(raced.path_.error, plain.path_.error)
@@ -57,7 +59,7 @@ def test_a_sample_has_the_areas_of_its_rows_and_all_classes_in_their_shares():
     assert len(np.unique(rows)) == 10_000
     # Every second row of each class: its share is exact up to one row at each end.
     assert np.abs(2 * np.bincount(y[rows]) - np.bincount(y)).max() <= 2
-    exact = roc_areas.Areas(y[rows], np.arange(3), s[rows])
+    exact = greedy_scores.Areas(y[rows], np.arange(3), s[rows])
     expected = np.argsort([-exact(slab[:, rows]) for slab in score.slabs])[:4]
     np.testing.assert_array_equal(race.near(T), expected)
 

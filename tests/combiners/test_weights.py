@@ -14,7 +14,7 @@ from committee import (
     SimplexWeights,
 )
 from committee.combiners.weights import _margin_rows
-from committee.linalg import soft_margin
+from committee.linalg import programmes
 from committee.votes import Votes
 from tests.reference import errors, search, weights
 from tests.reference.hostile import fit_or_refuse, hostile_regression, hostile_votes
@@ -434,7 +434,7 @@ def test_sifting_solves_the_whole_programme(kind, nu, monkeypatch, rng):
     s = rng.exponential(size=600)
     whole = LPBoostWeights(nu).fit(F, y, sample_weight=s)
     assert whole.n_iter_ == 1 or kind != "binary"
-    monkeypatch.setattr(soft_margin, "_FIRST", 40)
+    monkeypatch.setattr(programmes, "_FIRST", 40)
     sifted = LPBoostWeights(nu).fit(F, y, sample_weight=s)
     assert sifted.n_iter_ > whole.n_iter_
     assert sifted.objective_ == pytest.approx(whole.objective_, rel=1e-7, abs=1e-9)
@@ -444,7 +444,7 @@ def test_sifting_solves_the_whole_programme(kind, nu, monkeypatch, rng):
 def test_sifting_hard_votes_with_many_equal_margins(monkeypatch, rng):
     wrong = (rng.random((800, 6)) < 0.3).astype(int)
     whole = LPBoostWeights(0.3).fit(np.eye(2)[wrong], np.zeros(800))
-    monkeypatch.setattr(soft_margin, "_FIRST", 50)
+    monkeypatch.setattr(programmes, "_FIRST", 50)
     sifted = LPBoostWeights(0.3).fit(np.eye(2)[wrong], np.zeros(800))
     assert sifted.objective_ == pytest.approx(whole.objective_, abs=1e-8)
 
@@ -452,7 +452,7 @@ def test_sifting_hard_votes_with_many_equal_margins(monkeypatch, rng):
 def test_a_programme_that_cannot_be_solved_is_a_value_error():
     rows = np.ones((2, 1)), np.arange(2), np.full(2, 0.1)
     with pytest.raises(ValueError, match="HiGHS could not solve"):
-        soft_margin._solve(*rows, np.zeros(1), 0.0)
+        programmes._solve(*rows, np.zeros(1), 0.0)
 
 
 def test_rows_of_a_problem_are_not_changed(binary_problem):

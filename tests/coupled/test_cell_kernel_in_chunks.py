@@ -16,7 +16,7 @@ pd = pytest.importorskip("pandas")
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch):
-    monkeypatch.setattr("committee.cells.row_chunks._GROUP_ROWS", 40)
+    monkeypatch.setattr("committee.cells.groups._GROUP_ROWS", 40)
 
 
 def problems():

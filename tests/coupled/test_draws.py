@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from committee.coupled.draws import (
+from committee.coupled.rows import (
     check_subsets,
     draw_coupling,
     draw_subsets,

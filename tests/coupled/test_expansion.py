@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from committee.coupled import GramBlocks, KernelMember, Layout, expansion
+from committee.coupled import GramBlocks, KernelMember, Layout, gram
 from committee.kernels import Kernel
 
 RBF = Kernel("rbf", gamma=0.4)
@@ -23,7 +23,7 @@ def test_shared_kernels_give_what_each_member_gives(q, overlap, rng):
     made, subsets, layout = members(q, overlap, rng)
     X = rng.normal(size=(7, 3))
     wanted = np.arange(q)[::-2]
-    f = expansion.member_outputs(made, X, subsets, layout, wanted)
+    f = gram.member_outputs(made, X, subsets, layout, wanted)
     assert f.shape == (7, len(wanted), 2)
     for position, j in enumerate(wanted):
         expected = RBF(X, made[j].X[made[j].rows]) @ made[j].coef
@@ -36,17 +36,17 @@ def test_one_expansion_is_the_weighted_sum(weights, rng):
     made, *_ = members(5, True, rng)
     X = rng.normal(size=(4, 3))
     w = np.array(weights, dtype=float)
-    rows, coef = expansion.collapse(made, w)
+    rows, coef = gram.collapse(made, w)
     expected = sum(w_j * m.predict(X) for w_j, m in zip(w, made, strict=True))
-    ours = expansion.evaluate(RBF, X, made[0].X[rows], coef)
+    ours = gram.evaluate(RBF, X, made[0].X[rows], coef)
     np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-12)
     assert len(rows) == 5 * min(5, 0 if not w.any() else np.count_nonzero(w) + 2)
 
 
 def test_rows_are_evaluated_in_bounded_blocks(monkeypatch, rng):
-    monkeypatch.setattr(expansion, "_BLOCK_ENTRIES", 100)
-    monkeypatch.setattr(expansion, "_GRAM_POINTS", 5)
-    monkeypatch.setattr(expansion, "_GRAM_ROWS", 20)
+    monkeypatch.setattr(gram, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(gram, "_GRAM_POINTS", 5)
+    monkeypatch.setattr(gram, "_GRAM_ROWS", 20)
     sizes = []
 
     def kernel(X, Z):
@@ -54,8 +54,8 @@ def test_rows_are_evaluated_in_bounded_blocks(monkeypatch, rng):
         return RBF(X, Z)
 
     X, points, coef = rng.normal(size=(53, 3)), rng.normal(size=(11, 3)), np.ones(11)
-    f = expansion.evaluate(Kernel(kernel), X, points, coef)
+    f = gram.evaluate(Kernel(kernel), X, points, coef)
     assert max(sizes) <= 100
     np.testing.assert_allclose(f, RBF(X, points) @ coef, rtol=1e-12)
-    blocks = expansion.in_blocks(X, 11, lambda rows: rows[:, 0])
+    blocks = gram.in_blocks(X, 11, lambda rows: rows[:, 0])
     np.testing.assert_array_equal(blocks, X[:, 0])

@@ -10,7 +10,7 @@ from committee import (
     NeighbourGate,
     SoftmaxGate,
 )
-from committee.gates.gate_share import CLEAR, gate_share, present_shares
+from committee.gates.base import CLEAR, gate_share, present_shares
 
 
 def _errors(gain, N=400, K=2, seed=0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from committee import NeighbourGate, SimplexWeights
-from committee.gates.gate_share import gate_share
+from committee.gates.base import gate_share
 
 K = 3
 

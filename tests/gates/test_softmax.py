@@ -7,7 +7,7 @@ from scipy.special import softmax
 from sklearn.model_selection import KFold
 
 from committee import OptimalWeights, SimplexWeights, SoftmaxGate
-from committee.gates.gate_share import gate_share
+from committee.gates.base import gate_share
 from committee.gates.softmax import PENALTIES, GatedErrors
 from committee.votes import Votes
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from committee.linalg.semidefinite import relax_choice, round_choice
+from committee.linalg.programmes import relax_choice, round_choice
 from tests.reference.search import best_choice
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from committee.linalg import simplex, solve_nnqp, solve_simplex
+from committee.linalg import programmes, solve_nnqp, solve_simplex
 from tests.reference import weights as reference
 
 EPS = np.finfo(np.float64).eps
@@ -90,7 +90,7 @@ def test_simplex_is_optimal_where_zero_error_is_barely_within_reach():
 def test_active_set_alone_finds_the_same(C):
     w = solve_simplex(C)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simplex, "_PATIENCE", 1)
+        patch.setattr(programmes, "_PATIENCE", 1)
         v = solve_simplex(C)
     assert_optimal(C, v)
     # Both minimise J + ridge: they differ by rounding of C over the ridge at most.

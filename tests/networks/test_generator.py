@@ -15,11 +15,15 @@ from committee import (
     Networks,
 )
 from committee.members import TrainingData
-from committee.networks import blocks
-from committee.networks.blocks import blocks_of, bytes_of_row, bytes_of_weights
-from committee.networks.early_stopping import MemberRows
+from committee.networks import training
 from committee.networks.layers import Layout
-from committee.networks.training import TrainingSettings
+from committee.networks.training import (
+    MemberRows,
+    TrainingSettings,
+    blocks_of,
+    bytes_of_row,
+    bytes_of_weights,
+)
 from tests.reference.sklearn_checks import assert_passes_all_checks
 
 X, Y = load_diabetes(return_X_y=True)
@@ -37,7 +41,7 @@ def test_members_do_not_depend_on_how_many_there_are_nor_on_blocks(data, monkeyp
     """Bit for bit: other M, blocks of one or of all, one thread or two."""
     whole = weights(Networks(12, data=data, n_splits=4))
     side_by_side = weights(Networks(12, data=data, n_splits=4), n_jobs=2)
-    monkeypatch.setattr(blocks, "_CACHE", 1)
+    monkeypatch.setattr(training, "_CACHE", 1)
     few = weights(Networks(5, data=data, n_splits=4))
     np.testing.assert_array_equal(few, whole[:5])
     np.testing.assert_array_equal(side_by_side, whole)
@@ -72,7 +76,7 @@ def test_blocks_have_members_of_one_size_and_fit_into_the_memory(monkeypatch):
     seeds = [np.random.SeedSequence(m) for m in range(21)]
     rows = [MemberRows(np.arange(90 + m % 2), np.arange(9)) for m in range(21)]
     assert len(blocks_of(kind, rows, seeds, n_jobs=2)) == 4
-    monkeypatch.setattr(blocks, "_MEMORY", 400_000)
+    monkeypatch.setattr(training, "_MEMORY", 400_000)
     found = blocks_of(kind, rows, seeds, n_jobs=None)
     assert sorted(m for block in found for m in block.members) == list(range(21))
     assert all(len({len(r.train) for r in block.rows}) == 1 for block in found)

@@ -6,19 +6,17 @@ import numpy as np
 import pytest
 
 from committee import CommitteeRegressor, NetworkRegressor, Networks
-from committee.networks import blocks, training
-from committee.networks.early_stopping import (
-    MemberRows,
-    StoppingRows,
-    split_for_stopping,
-    stopping_sample,
-)
+from committee.networks import training
 from committee.networks.layers import Layout, SeparateLayers, initial_weights
 from committee.networks.training import (
     Adam,
+    MemberRows,
     RowOrders,
+    StoppingRows,
     TrainingSettings,
     interruptible,
+    split_for_stopping,
+    stopping_sample,
     train,
 )
 from committee.networks.training_arrays import Scaling, SquaredError, TrainingArrays
@@ -212,7 +210,7 @@ def test_networks_that_are_trained_by_then_are_kept(monkeypatch):
     X = np.random.default_rng(0).standard_normal((128, 3))
     network = NetworkRegressor(4, batch_size=128, max_epochs=10, patience=20)
     # Blocks of one member, of ten steps each.
-    monkeypatch.setattr(blocks, "_CACHE", 1)
+    monkeypatch.setattr(training, "_CACHE", 1)
     generator = Networks(5)
     committee = CommitteeRegressor(network, generator=generator, random_state=0)
     whole = committee.fit(X, X[:, 0]).members_

@@ -23,7 +23,7 @@ from scipy.special import log_softmax, softmax
 
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.linalg import jittered_cholesky
-from committee.linalg.simplex import solve_nnqp
+from committee.linalg.programmes import solve_nnqp
 from committee.probabilities import pooled_terms
 
 #: lambda / N that are tried, dearest first: of equals the one nearest to equal weights.

@@ -3,10 +3,9 @@
 from committee.cells.choose import CellOptions, choose_kernel
 from committee.cells.joint import BorderPoints, JointSystem, border_points
 from committee.cells.machine import Border, CellFit, solve_cell
-from committee.cells.model import CellModel
+from committee.cells.model import CellModel, CellVariance
 from committee.cells.train import CellTraining, LeftOut, train_cells
 from committee.cells.tree import CellTree, Shares, border_width, grow_tree
-from committee.cells.variance import CellVariance
 
 __all__ = [
     "Border",

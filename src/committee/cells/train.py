@@ -28,6 +28,7 @@ from committee.cells.choose import (
     parts_of,
     settled,
 )
+from committee.cells.groups import RowChunks, graft, shuffled, stacked
 from committee.cells.joint import (
     BorderPoints,
     GroupBorders,
@@ -36,8 +37,7 @@ from committee.cells.joint import (
     borders_of_groups,
 )
 from committee.cells.machine import Factor
-from committee.cells.model import CellModel, base_of
-from committee.cells.row_chunks import RowChunks, graft, shuffled, stacked
+from committee.cells.model import CellModel, CellVariance, base_of
 from committee.cells.tree import (
     WIDTH_ROWS,
     CellTree,
@@ -46,7 +46,6 @@ from committee.cells.tree import (
     grow_tree,
 )
 from committee.cells.trend import FittedTrend, fit_trend
-from committee.cells.variance import CellVariance
 from committee.distributed import Chunks, InMemory
 from committee.kernels import KERNEL_ROWS, Kernel, equal_steps
 

@@ -14,7 +14,7 @@ from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.combiners.ballots import Ballots, equal_weights, grid
 from committee.combiners.base import Combiner
-from committee.linalg.semidefinite import relax_choice, round_choice
+from committee.linalg.programmes import relax_choice, round_choice
 from committee.votes import Sums, Votes, in_squared_units
 
 

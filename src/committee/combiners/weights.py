@@ -20,7 +20,7 @@ from committee.combiners.likelihoods import signed_rows
 from committee.diagnostics.correlation import error_blocks
 from committee.linalg import jittered_cholesky, solve_simplex
 from committee.linalg.leastsquares import Triangle
-from committee.linalg.soft_margin import largest_soft_margin
+from committee.linalg.programmes import largest_soft_margin
 from committee.probabilities import as_probabilities
 from committee.votes import Largest, Votes, in_squared_units
 

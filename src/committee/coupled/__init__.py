@@ -10,8 +10,7 @@ from committee.coupled.bayesian_committee import (
 from committee.coupled.cell_kernel import CellKernelClassifier, CellKernelRegressor
 from committee.coupled.coupled_classifier import CoupledKernelClassifier
 from committee.coupled.coupled_kernel import CoupledKernelRegressor
-from committee.coupled.expansion import KernelMember
-from committee.coupled.gram import GramBlocks, Layout
+from committee.coupled.gram import GramBlocks, KernelMember, Layout
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
 from committee.coupled.search import SearchResult, search_coupled
 from committee.coupled.system import leave_one_out, solve_coupled

@@ -18,16 +18,17 @@ from committee.cells.bcm import (
     JointMachine,
     train_committee,
 )
-from committee.cells.metric import learn_metric
-from committee.coupled.draws import check_subsets, draw_subsets
-from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
-from committee.coupled.local_kernel import (
+from committee.cells.choose import learn_metric
+from committee.coupled.kernel_machine import (
+    CHOSEN_CONSTRAINTS,
     LocalClassifierMixin,
     LocalKernel,
     LocalRegressorMixin,
 )
 from committee.coupled.rows import (
     Rows,
+    check_subsets,
+    draw_subsets,
     warn_of_copies,
 )
 from committee.targets import at_least_two

@@ -12,13 +12,12 @@ import numpy as np
 from committee._typing import FloatArray
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions, fit_context
 from committee.cells import CellModel, CellOptions, CellTraining
-from committee.cells.choose import COUPLINGS
-from committee.cells.metric import learn_metric
+from committee.cells.choose import COUPLINGS, learn_metric
+from committee.cells.groups import RowChunks
 from committee.cells.model import base_of
-from committee.cells.row_chunks import RowChunks
 from committee.cells.train import train_around_trend
-from committee.coupled.kernel_machine import CHOSEN_CONSTRAINTS
-from committee.coupled.local_kernel import (
+from committee.coupled.kernel_machine import (
+    CHOSEN_CONSTRAINTS,
     LocalClassifierMixin,
     LocalKernel,
     LocalRegressorMixin,

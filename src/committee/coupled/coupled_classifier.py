@@ -10,7 +10,7 @@ import numpy as np
 from committee._typing import FloatArray
 from committee._validation import StrOptions, fit_context
 from committee.coupled.coupled_kernel import CoupledKernel, Plan, unseen_rows
-from committee.coupled.expansion import in_blocks
+from committee.coupled.gram import in_blocks
 from committee.coupled.kernel_machine import (
     KernelClassifierMixin,
     both_sides,

@@ -23,25 +23,27 @@ from committee._validation import (
     fit_context,
 )
 from committee.combiner_names import as_combiner
-from committee.coupled.draws import (
-    check_subsets,
-    draw_coupling,
-    draw_subsets,
-    draw_weighing,
-)
-from committee.coupled.expansion import (
+from committee.coupled.gram import (
+    GramBlocks,
     KernelMember,
+    Layout,
     collapse,
     evaluate,
     member_outputs,
+    threads_for,
 )
-from committee.coupled.gram import GramBlocks, Layout, threads_for
 from committee.coupled.kernel_machine import (
     RIDGE_CONSTRAINTS,
     KernelRegressorMixin,
     MemberMachine,
 )
-from committee.coupled.rows import Rows
+from committee.coupled.rows import (
+    Rows,
+    check_subsets,
+    draw_coupling,
+    draw_subsets,
+    draw_weighing,
+)
 from committee.coupled.system import solve_coupled, solve_coupled_cg
 from committee.diagnostics.correlation import scaled_error_correlation
 from committee.distributed import computed

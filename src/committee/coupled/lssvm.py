@@ -12,8 +12,7 @@ from scipy.linalg.lapack import dpotri
 
 from committee._typing import FloatArray
 from committee._validation import fit_context
-from committee.coupled.expansion import evaluate
-from committee.coupled.gram import threads_for
+from committee.coupled.gram import evaluate, threads_for
 from committee.coupled.kernel_machine import (
     RIDGE_CONSTRAINTS,
     KernelClassifierMixin,

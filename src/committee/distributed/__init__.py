@@ -15,6 +15,7 @@ from committee.distributed.collections import (
     columns_of,
     computed,
     is_dask,
+    lazy_rows,
     map_rows,
     naming,
     numbered,
@@ -22,7 +23,6 @@ from committee.distributed.collections import (
     refuse_dask,
     row_chunks,
 )
-from committee.distributed.lazy import lazy_rows
 
 __all__ = [
     "Chunks",

@@ -13,8 +13,8 @@ from sklearn.utils import gen_batches
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import AT_LEAST_ONE, StrOptions
 from committee.combiners import Combiner
-from committee.gates.base import Gate
-from committee.gates.gate_share import (
+from committee.gates.base import (
+    Gate,
     combined,
     errors_of,
     gate_share,

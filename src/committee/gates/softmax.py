@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from committee._parallel import one_thread
 from committee._typing import FloatArray
 from committee.combiners import Combiner
-from committee.gates.base import Gate, LinearGate
-from committee.gates.gate_share import (
+from committee.gates.base import (
+    Gate,
+    LinearGate,
     combined,
     errors_of,
     gate_share,

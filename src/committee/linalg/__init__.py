@@ -15,7 +15,7 @@ from committee.linalg.definite import (
     jittered_cholesky,
     largest_eigenvalue,
 )
-from committee.linalg.simplex import solve_nnqp, solve_simplex
+from committee.linalg.programmes import solve_nnqp, solve_simplex
 
 __all__ = [
     "NotPositiveDefiniteError",

@@ -2,8 +2,7 @@
 
 from committee.members.base import Generation, Generator, TrainingData
 from committee.members.boosting import AdaBoost, Arcing, LPBoost
-from committee.members.features import RandomSubspaces, Rotations
-from committee.members.pool import Pool, RandomInits
+from committee.members.pool import Pool, RandomInits, RandomSubspaces, Rotations
 from committee.members.resampling import (
     Bagging,
     CrossSplits,

@@ -19,7 +19,7 @@ from committee._typing import (
     Output,
 )
 from committee._validation import AT_LEAST_ONE, COUNT_OR_SHARE, Interval, StrOptions
-from committee.linalg.soft_margin import SoftMargin, largest_soft_margin
+from committee.linalg.programmes import SoftMargin, largest_soft_margin
 from committee.members.base import (
     BatchedGenerator,
     GenerateOptions,

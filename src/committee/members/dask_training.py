@@ -36,10 +36,10 @@ from committee.members.base import (
     split_off,
     take,
 )
-from committee.members.routing import checked_metadata
 from committee.members.training import (
     Configured,
     begin_on_chunks,
+    checked_metadata,
     fit_member,
     run_on_chunks,
 )

@@ -1,4 +1,4 @@
-"""Pool and RandomInits: members that see all rows, weighed on cross-fitted predictions."""
+"""Members that see all rows, or all in some columns, weighed on cross-fitted F."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_array, check_random_state
 
 from committee._typing import FloatArray, IntArray, Member, Output, RandomState
-from committee._validation import AT_LEAST_ONE, HasMethods, Interval, safe_indexing
-from committee.ensembles.member_features import OnFeatures
+from committee._validation import (
+    AT_LEAST_ONE,
+    COUNT_OR_SHARE,
+    HasMethods,
+    Interval,
+    count_of,
+    safe_indexing,
+)
+from committee.ensembles.member_features import OnColumns, OnFeatures, Rotated
 from committee.ensembles.roster import names_of
 from committee.members.base import (
     BatchedGenerator,
@@ -25,8 +32,7 @@ from committee.members.base import (
     TrainingData,
     draw_seeds,
 )
-from committee.members.routing import params_of_split
-from committee.members.training import fit_member, run_parallel
+from committee.members.training import fit_member, params_of_split, run_parallel
 from committee.predictions import predict_one
 
 Fold = tuple[IntArray, IntArray]
@@ -358,3 +364,105 @@ def _fit_and_cross_fit(
         P[test] += predict_one(fit(train), X, classes=data.classes, output=output)
     times = times_tested(folds, len(data)) if folds else np.ones(len(data))
     return member, (P.T / np.maximum(times, 1)).T
+
+
+class RandomSubspaces(CrossFittedGenerator):
+    """Train every member on all rows, but on columns drawn at random (Ho 1998).
+
+    f_m(x) = f(x[columns_m])
+
+    No row is left out, so members are weighed on predictions cross-fitted over five
+    folds, which takes five more fits for each member.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+    max_features : float or int, default=0.5
+        Fraction or number of the columns of each member.
+
+    References
+    ----------
+    T. K. Ho. The random subspace method for constructing decision forests. IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 20, 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from committee import CommitteeClassifier, RandomSubspaces
+    >>> X, y = make_classification(random_state=0)
+    >>> subspaces = RandomSubspaces(5, max_features=0.25)
+    >>> committee = CommitteeClassifier(generator=subspaces, random_state=0).fit(X, y)
+    >>> [len(member.columns) for member in committee.members_]
+    [5, 5, 5, 5, 5]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [AT_LEAST_ONE],
+        "max_features": COUNT_OR_SHARE,
+    }
+
+    def __init__(self, n_members: int = 100, *, max_features: float = 0.5) -> None:
+        self.n_members = n_members
+        self.max_features = max_features
+
+    def _unfitted(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        p = data.X.shape[1]
+        q = count_of(self.max_features, p)
+        if q > p:
+            raise ValueError(f"max_features={q} columns of {p} cannot be drawn.")
+        return [
+            OnColumns(estimator, np.sort(random.permutation(p)[:q]))
+            for _ in range(self.n_members)
+        ]
+
+
+class Rotations(CrossFittedGenerator):
+    """Train every member on all rows, with columns rotated by a different matrix.
+
+    f_m(x) = f(x' R_m)
+
+    R_m is block diagonal. Each block contains the principal directions of a few
+    columns, computed on some of the rows of some classes (see `Rotated`). With trees
+    this is the rotation forest. Columns must be numeric, and of similar scale, because
+    principal directions depend on units. Members are weighed on cross-fitted
+    predictions, as in `RandomSubspaces`.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+    group_size : int, default=3
+        Number of columns that are rotated together.
+
+    References
+    ----------
+    J. J. Rodriguez, L. I. Kuncheva, C. J. Alonso. Rotation forest: a new classifier
+    ensemble method. IEEE Transactions on Pattern Analysis and Machine Intelligence 28,
+    2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_classification
+    >>> from committee import CommitteeClassifier, Rotations
+    >>> X, y = make_classification(n_features=6, random_state=0)
+    >>> committee = CommitteeClassifier(generator=Rotations(3), random_state=0).fit(X, y)
+    >>> R = committee.members_[0].rotation_.toarray()
+    >>> bool(np.allclose(R @ R.T, np.eye(6)))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_members": [AT_LEAST_ONE],
+        "group_size": [AT_LEAST_ONE],
+    }
+
+    def __init__(self, n_members: int = 100, *, group_size: int = 3) -> None:
+        self.n_members = n_members
+        self.group_size = group_size
+
+    def _unfitted(
+        self, estimator: Member, data: TrainingData, random: np.random.RandomState
+    ) -> list[Member]:
+        return [Rotated(estimator, self.group_size)] * self.n_members

@@ -19,7 +19,7 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray, Member
 from committee._validation import safe_indexing
-from committee.gates.gate_share import combined, errors_of
+from committee.gates.base import combined, errors_of
 from committee.gates.softmax import PENALTIES
 from committee.members.base import Sample, TrainingData
 from committee.members.training import fit_member, run_parallel

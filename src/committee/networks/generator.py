@@ -27,15 +27,21 @@ from committee.members.base import (
     draw_seeds,
 )
 from committee.members.resampling import Bagging, CrossSplits, MiniBatches
-from committee.networks.blocks import Block, TrainedNetwork, blocks_of, train_block
-from committee.networks.early_stopping import MemberRows, stopping_sample
 from committee.networks.network import (
     Network,
     NetworkClassifier,
     NetworkRegressor,
     outputs,
 )
-from committee.networks.training import interruptible
+from committee.networks.training import (
+    Block,
+    MemberRows,
+    TrainedNetwork,
+    blocks_of,
+    interruptible,
+    stopping_sample,
+    train_block,
+)
 from committee.networks.training_arrays import TrainingArrays, standardise
 
 #: Two streams of random numbers for each member.

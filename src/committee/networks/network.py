@@ -17,10 +17,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from committee._typing import FloatArray, IntArray, RandomState
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
-from committee.networks.blocks import Block, TrainedNetwork, train_block
-from committee.networks.early_stopping import MemberRows, split_for_stopping
 from committee.networks.layers import Layout
-from committee.networks.training import TrainingSettings
+from committee.networks.training import (
+    Block,
+    MemberRows,
+    TrainedNetwork,
+    TrainingSettings,
+    split_for_stopping,
+    train_block,
+)
 from committee.networks.training_arrays import (
     TrainingArrays,
     piecewise_linear,

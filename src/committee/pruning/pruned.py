@@ -36,8 +36,7 @@ from committee.fit_plan import check_kind
 from committee.losses import measure_of
 from committee.members import Pool, TrainingData
 from committee.members.base import check_fraction, draw_seeds, split_rows
-from committee.members.routing import checked_metadata
-from committee.members.training import set_random_states
+from committee.members.training import checked_metadata, set_random_states
 from committee.pruning.assessment import keep_few
 from committee.pruning.refined_sizes import (
     Limits,
