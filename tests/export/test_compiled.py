@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from committee import CommitteeRegressor, compiled
+from committee import Bagging, CommitteeClassifier, CommitteeRegressor, compiled
 from tests.export.cases import TASKS, pruned
 
 RUNTIMES = [
@@ -58,6 +58,30 @@ def test_rows_and_batches(name, task, runtime):
     if task == "regression":
         with pytest.raises(AttributeError, match="no probabilities"):
             fast.predict_proba(X)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    "labels", [["a", "bb", "c"], [7, -1, 3], np.array(["x", "yy", "z"], dtype=object)]
+)
+def test_missing_values_and_labels(labels, runtime):
+    """Every batch size takes the branches of the committee, with its labels."""
+    if runtime == "onnx":
+        pytest.importorskip("onnxruntime")
+        pytest.importorskip("skl2onnx")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4)).astype(np.float32)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    codes = np.isnan(X[:, 0]).astype(int) + (np.nan_to_num(X[:, 1]) > 0)
+    y = np.array(labels)[codes]
+    trees = Bagging(6)
+    committee = CommitteeClassifier(generator=trees, random_state=0).fit(X, y)
+    fast, p = compiled(committee, runtime), committee.predict_proba(X)
+    for n in (1, 7, 8, 9, 200):
+        found = fast.predict(X[:n])
+        assert found.dtype == committee.classes_.dtype
+        assert found.tolist() == committee.predict(X[:n]).tolist()
+        np.testing.assert_allclose(fast.predict_proba(X[:n]), p[:n], rtol=0, atol=1e-6)
 
 
 def test_what_is_missing_is_named(monkeypatch):

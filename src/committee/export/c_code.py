@@ -88,7 +88,7 @@ def to_c(
         "total[$_target[m]] += $_value[leaf];"
         if found.trees.value.shape[1] < len(found.base)
         else "for (int k = 0; k < @_N_SUMS; k++)\n"
-        "            total[k] += $_value[leaf * @_N_SUMS + k];"
+        "        total[k] += $_value[leaf * @_N_SUMS + k];"
     )
     parts += [_WALK.format(**walk), "" if single else _QUANTIZE]
     if is_classifier(found):
@@ -248,25 +248,39 @@ def _float(value: Any) -> str:
 
 
 _WALK = """
+/* The leaf of a tree. */
+static inline int32_t $_leaf(int32_t m, const {number} *x)
+{{
+    const int32_t first = $_tree[m];
+    int32_t at = $_tree[m + 1] > first ? 0 : -1;
+    while (at >= 0) {{
+        const int32_t i = first + at;
+        const {number} v = x[$_feature[i]];
+        const int left = {missing} ? ($_missing_left[i / 8] >> (7 - i % 8)) & 1
+                                   : v <= $_threshold[i];
+        at = left ? $_left[i] : $_right[i];
+    }}
+    return ~at;
+}}
+
+static inline void $_add(int32_t m, int32_t leaf, {total} *total)
+{{
+    leaf += $_tree[m] + m;
+    {add}
+}}
+
 /* s = base + unit * the sum of all trees. */
+static inline void $_scaled(const {total} *total, float *s)
+{{
+    for (int k = 0; k < @_N_SUMS; k++)
+        s[k] = $_base[k] + @_UNIT * (float)total[k];
+}}
+
 static inline void $_sums(const {number} *x, float *s)
 {{
     {total} total[@_N_SUMS] = {{0}};
-    for (int32_t m = 0; m < @_N_TREES; m++) {{
-        const int32_t first = $_tree[m];
-        int32_t at = $_tree[m + 1] > first ? 0 : -1;
-        while (at >= 0) {{
-            const int32_t i = first + at;
-            const {number} v = x[$_feature[i]];
-            const int left = {missing} ? ($_missing_left[i / 8] >> (7 - i % 8)) & 1
-                                       : v <= $_threshold[i];
-            at = left ? $_left[i] : $_right[i];
-        }}
-        const int32_t leaf = first + m + ~at;
-        {add}
-    }}
-    for (int k = 0; k < @_N_SUMS; k++)
-        s[k] = $_base[k] + @_UNIT * (float)total[k];
+    for (int32_t m = 0; m < @_N_TREES; m++) $_add(m, $_leaf(m, x), total);
+    $_scaled(total, s);
 }}
 """
 
@@ -333,15 +347,20 @@ static inline void $_predict_proba(const {number} *x, float *p)
     $_link(s, p);
 }}
 
-/* The number of the class. */
-static inline int $_predict(const {number} *x)
+/* The number of the class of sums s. */
+static inline int $_class(const float *s)
 {{
-    float s[@_N_CLASSES];
-    {decide}
-    int best = 0;
+{decide}    int best = 0;
     for (int k = 1; k < @_N_CLASSES; k++)
         if (s[k] > s[best]) best = k;
     return best;
+}}
+
+static inline int $_predict(const {number} *x)
+{{
+    float s[@_N_SUMS];
+    $_sums(x, s);
+    return $_class(s);
 }}
 """
 
@@ -371,11 +390,11 @@ def _classes(found: TreeSum, number: str) -> str:
     elif calibration is not None:
         z = f"slope[k] * logf(fmaxf(p[k], {_float(calibration.floor)})) + offset[k]"
         steps += _SOFTMAX.format(z=z)
-    decide = "$_sums(x, s);"
+    decide = ""
     if link.kind == "sigmoid":
-        decide = "$_sums(x, s + 1);\n    s[0] = 0.0f;"
+        decide = "    const float two[2] = {0.0f, s[0]};\n    s = two;\n"
     elif not link.keeps_order:
-        decide = "$_predict_proba(x, s);"
+        decide = "    float p[@_N_CLASSES];\n    $_link(s, p);\n    s = p;\n"
     labels = ", ".join(_text(str(label)) for label in found.classes_)
     return _CLASSES.format(
         number=number, arrays=arrays, link=steps, decide=decide, labels=labels

@@ -161,6 +161,11 @@ def _tree_attributes(trees: TreeSum) -> dict[str, Any]:
     # Children, counted from the root of their tree.
     right = np.where(leaf, 0, table.right - np.repeat(table.start[:-1], sizes))
     targets = table.target[which[leaf]][:, np.newaxis] + np.arange(t)
+    # Zeros take bytes and time. But every leaf needs a weight, and onnxruntime adds the
+    # base value of a target only if a leaf has a weight for it.
+    kept = (table.value != 0) | (trees.base[targets] != 0)
+    kept[:, 0] |= ~kept.any(axis=1)
+    rows = np.nonzero(kept)[0]
     nodes = {
         "nodes_treeids": which,
         "nodes_nodeids": numbers,
@@ -170,10 +175,10 @@ def _tree_attributes(trees: TreeSum) -> dict[str, Any]:
         "nodes_truenodeids": np.where(leaf, 0, numbers + 1),
         "nodes_falsenodeids": right,
         "nodes_missing_value_tracks_true": table.missing_left.astype(int),
-        "target_treeids": np.repeat(which[leaf], t),
-        "target_nodeids": np.repeat(numbers[leaf], t),
-        "target_ids": targets.ravel(),
-        "target_weights": (trees.unit * table.value).ravel(),
+        "target_treeids": which[leaf][rows],
+        "target_nodeids": numbers[leaf][rows],
+        "target_ids": targets[kept],
+        "target_weights": trees.unit * table.value[kept],
         "base_values": trees.base,
     }
     return {
