@@ -1,6 +1,7 @@
 """Against AutoGluon's answers, as they were recorded from autogluon.tabular 1.6.3."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -56,16 +57,40 @@ def test_models_of_a_regression(rng):
 
 
 def test_what_is_no_predictor_of_a_known_kind(rng):
-    with pytest.raises(ValueError, match="Got 'quantile'"):
+    with pytest.raises(ValueError, match="problem_type 'quantile'"):
         predictor_predictions(Predictor("quantile", {}))
-    with pytest.raises(ValueError, match="Got None"):
-        predictor_predictions(object())
     with pytest.raises(ValueError, match="no models other than its own weighted"):
         predictor_predictions(Predictor("binary", {}))
-    silent = Predictor("regression", {"a": np.zeros(3), "b": np.zeros(3)})
-    silent.predict_multi = lambda data, models: {"a": np.zeros(3)}
-    with pytest.raises(ValueError, match=r"no predictions of \['b'\]"):
-        predictor_predictions(silent)
+
+
+def shrunk(predictor):
+    return shrink_predictor(predictor, max_models=2)
+
+
+@pytest.mark.parametrize("call", [predictor_predictions, add_committee, shrunk])
+@pytest.mark.parametrize("given", ["models/path", Predictor(None, {})])
+def test_a_fitted_predictor_is_asked_for(call, given):
+    with pytest.raises(ValueError, match=r"a fitted Tab.*load\(path\).*type None"):
+        call(given)
+
+
+@pytest.mark.parametrize("call", [predictor_predictions, add_committee, shrunk])
+def test_rows_that_were_deleted_are_said_to_be_missing(call, rng, monkeypatch):
+    """As by AutoGluon's `clone_for_deployment` and `save_space`."""
+    monkeypatch.setitem(
+        sys.modules,
+        "committee.interop.autogluon_model",
+        SimpleNamespace(CommitteeEnsembleModel=None),
+    )
+    predictor = refitted(rng, _trainer=SimpleNamespace(is_data_saved=False))
+    with pytest.raises(ValueError, match=r"not have the rows.*clone_for_deployment"):
+        call(predictor)
+
+
+@pytest.mark.parametrize("models", [["a", "c"], "c"])
+def test_models_that_are_not_there_are_named(models, rng):
+    with pytest.raises(ValueError, match=r"a, b, Weighted.*Got \['c'\]"):
+        predictor_predictions(refitted(rng), models=models)
 
 
 class Refitted(Predictor):
@@ -76,6 +101,7 @@ class Refitted(Predictor):
     """
 
     has_val = False
+    _trainer = SimpleNamespace(is_data_saved=True)
 
     def model_names(self, can_infer=False):
         copies = [f"{name}_FULL" for name in self.answers]
@@ -133,7 +159,10 @@ def test_without_autogluon_the_package_to_install_is_named(monkeypatch):
         add_committee(Predictor("binary", {}))
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_models": 0}, {"max_seconds": -1.0}])
+LIMITS = [{}, {"max_models": 0}, {"max_models": "3"}, {"max_seconds": -1.0}]
+
+
+@pytest.mark.parametrize("limits", LIMITS)
 def test_one_limit_is_asked_for(limits):
     with pytest.raises(ValueError, match=r"max_models, such as 3, or max_seconds"):
         shrink_predictor(None, **limits)

@@ -33,8 +33,8 @@ def test_weights_by_name_are_those_that_count():
 
 def test_one_column_of_two_classes_is_that_of_the_second():
     both = np.array([[0.9, 0.1], [0.2, 0.8]])
-    made = assembled({"a": both[:, 1], "b": both, "c": both[:, 1:]}, ["no", "yes"])
-    np.testing.assert_allclose(made.F, np.stack([both] * 3, axis=1))
+    made = assembled({"a": both[:, 1], "b": both}, ["no", "yes"])
+    np.testing.assert_allclose(made.F, np.stack([both] * 2, axis=1))
     assert made.held_out is None
 
 

@@ -1,5 +1,7 @@
 """The plug in AutoGluon and TabArena themselves, where they are installed."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
@@ -185,48 +187,46 @@ def test_models_without_folds_predict_by_their_copies(tmp_path):
     )
 
 
+RECIPE = Path(__file__).parents[2] / "docs" / "guide" / "weight.md"
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("fast", [True, False])
-def test_in_the_simulation_of_tabarena(kind, fast):
-    """Greedy selection of ours and of theirs have nearly the same log-loss."""
-    pytest.importorskip("tabarena")
-    from autogluon.core.metrics import get_metric
-    from tabarena.metrics._fast_log_loss import fast_log_loss
-    from tabarena.simulation.ensemble.greedy_ensembler import GreedyEnsembler
-    from tabarena.simulation.ensemble_selection_config_scorer import TaskEvaluator
+def test_the_recipe_for_tabarena(kind, tmp_path):
+    """It runs as the guide has it, and greedy selection is nearly that of TabArena."""
+    repository = pytest.importorskip("tabarena.repository")
+    predictor, new = fitted(kind, tmp_path)
+    known, fresh = predictor_predictions(predictor), predictor.simulation_artifact(new)
+    zeros = ("metric_error", "metric_error_val", "time_train_s", "time_infer_s", "tid")
+    configs = pd.DataFrame({"framework": known.names, "dataset": "ours", "fold": 0})
+    configs = configs.assign(
+        metric=predictor.eval_metric.name,
+        problem_type=kind,
+        **dict.fromkeys(zeros, 0),
+    )
+    repo = repository.EvaluationRepository.from_raw(configs, [{"ours": {0: fresh}}])
+    names = {"repo": repo, "dataset": "ours", "fold": 0}
+    section = RECIPE.read_text(encoding="utf-8").split("**TabArena.**")[1]
+    exec(section.split("```python\n")[1].split("```")[0], names)  # noqa: S102
 
-    from tests.interop.test_ensembler import task
+    ours = CommitteeEnsembler(problem_type=kind)
+    ours.fit(np.moveaxis(known.F, 1, 0), fresh["y_val"])
+    p = ours.predict_proba(np.moveaxis(predictor_predictions(predictor, new).F, 1, 0))
+    error = predictor.eval_metric.error(fresh["y_test"], p)
+    assert names["result"]["metric_error"].item() == pytest.approx(error, rel=1e-4)
 
-    P, y = task(kind, np.random.default_rng(0), N=600)
-    metric = get_metric("rmse" if kind == "regression" else "log_loss", kind)
-    if fast and kind != "regression":
-        metric = fast_log_loss
-
-    def error(cls, **options):
-        evaluator = TaskEvaluator(
-            ensembler_cls=cls,
-            ensembler_kwargs=options,
-            eval_metric=metric,
-            fit_eval_metric=metric,
-            problem_type=kind,
-        )
-        return evaluator.run(
-            pred_train=P[:, :400],
-            y_train=y[:400],
-            pred_test=P[:, 400:],
-            y_test=y[400:],
-            return_metric_error_val=False,
-        )[0]["metric_error"]
+    def measured(**options):
+        result, _ = repo.evaluate_ensemble("ours", 0, ensemble_kwargs=options)
+        return result["metric_error"].item()
 
     scoring = "neg_mean_squared_error" if kind == "regression" else "neg_log_loss"
-    theirs = error(GreedyEnsembler)
-    greedy = error(CommitteeEnsembler, combiner=GreedyPruner(scoring=scoring))
-    assert greedy == pytest.approx(theirs, rel=0.02)
-    if fast and kind != "regression":
+    greedy = {"combiner": GreedyPruner(scoring=scoring)}
+    both = {"ensembler_cls": CommitteeEnsembler, "ensembler_kwargs": greedy}
+    theirs = measured(use_fast_metrics=False)
+    assert measured(use_fast_metrics=False, **both) == pytest.approx(theirs, rel=0.02)
+    if kind != "regression":  # its fast metric needs a compiler
+        assert measured(**both) == pytest.approx(theirs, rel=0.02)
         with pytest.raises(ValueError, match="use_fast_metrics=False"):
-            error(CommitteeEnsembler)
-    else:
-        assert error(CommitteeEnsembler) < 1.02 * theirs
+            measured(ensembler_cls=CommitteeEnsembler)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -266,7 +266,21 @@ def test_a_predictor_made_small(kind, tmp_path):
 def test_a_predictor_for_a_number_of_seconds(tmp_path):
     predictor, _ = fitted("regression", tmp_path)
     before = predictor.model_names()
-    with pytest.raises(ValueError, match="No member costs at most"):
+    with pytest.raises(ValueError, match=r"limit 1e-12: \w+_BAG_L1 needs the least"):
         shrink_predictor(predictor, max_seconds=1e-12)
+    with pytest.raises(ValueError, match="'best-of-all'"):
+        shrink_predictor(predictor, max_seconds=10.0, combiner="best-of-all")
     assert predictor.model_names() == before
-    assert shrink_predictor(predictor, max_seconds=10.0).n_members_after <= 5
+    found = shrink_predictor(predictor, max_seconds=10.0, combiner="greedy")
+    assert found.n_members_after <= 5
+
+
+def test_a_predictor_without_its_rows(tmp_path):
+    predictor, new = fitted("binary", tmp_path / "all")
+    predictor.set_decision_threshold(0.3)
+    shrink_predictor(predictor, max_models=2)
+    assert predictor.decision_threshold == 0.3
+    served = predictor.clone_for_deployment(str(tmp_path / "served"), return_clone=True)
+    assert (served.predict(new) == predictor.predict(new)).all()
+    with pytest.raises(ValueError, match="does not have the rows"):
+        shrink_predictor(served, max_models=1)

@@ -17,15 +17,12 @@ from committee.combiners import Combiner
 from committee.interop.ensembler import CommitteeEnsembler
 from committee.votes import Votes
 
-#: How AutoGluon names these models; `predictor_predictions` leaves them out.
-NAME = "CommitteeEnsemble"
-
 
 class CommitteeEnsembleModel(GreedyWeightedEnsembleModel):
     """A weighted ensemble of AutoGluon whose weights a combiner learns."""
 
     ag_key = "COMMITTEE"
-    ag_name = NAME
+    ag_name = "CommitteeEnsemble"
 
     def __init__(self, model_base: Any = CommitteeEnsembler, **kwargs: Any) -> None:
         super().__init__(model_base=model_base, **kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def predictor_predictions(
     Raises
     ------
     ValueError
-        If a model cannot predict `data` and has no refitted copy.
+        If a model cannot predict `data` and has no refitted copy, or if the rows to weigh
+        on were deleted, for example by `clone_for_deployment`.
 
     Examples
     --------
@@ -77,13 +79,11 @@ def predictor_predictions(
     >>> known.names, known.codes(["yes", "no"]).tolist()
     (['LightGBM'], [1, 0])
     """
-    kind = getattr(predictor, "problem_type", None)
-    if kind not in ("binary", "multiclass", "regression"):
-        raise ValueError(
-            "predictor must be fitted, with the problem_type 'binary', 'multiclass' or "
-            f"'regression'. Got {kind!r}."
-        )
-    names = base_models(predictor) if models is None else checked_names(models)
+    kind = _task(predictor)
+    rows = None
+    if data is None and hasattr(predictor, "load_data_internal"):
+        rows = _weighing_rows(predictor)
+    names = _models(predictor, models)
     if not names:
         raise ValueError(
             "predictor has no models other than its own weighted ensembles."
@@ -99,21 +99,51 @@ def predictor_predictions(
     # A copy: AutoGluon may add models to the list, and to its result.
     answer = predict(data, models=list(asked.values()))
     classes = None if kind == "regression" else np.asarray(predictor.class_labels)
-    if missing := [name for name, own in asked.items() if own not in answer]:
-        raise ValueError(f"predictor returned no predictions of {missing}.")
     found = {
         name: np.asarray(answer[own], dtype=np.float64) for name, own in asked.items()
     }
     made = assembled(found, classes)
-    if data is not None or not hasattr(predictor, "load_data_internal"):
+    if rows is None:
         return made
-    _, y = predictor.load_data_internal(_weighing_rows(predictor), return_X=False)
+    _, y = predictor.load_data_internal(rows, return_X=False)
     return replace(made, y=np.asarray(y))
+
+
+def _task(predictor: Any) -> str:
+    """Return the problem type; raise ValueError for anything but a fitted predictor."""
+    kind = getattr(predictor, "problem_type", None)
+    if kind not in ("binary", "multiclass", "regression"):
+        raise ValueError(
+            "predictor must be a fitted TabularPredictor, with the problem_type 'binary', "
+            "'multiclass' or 'regression'; TabularPredictor.load(path) reads one. Got a "
+            f"{type(predictor).__name__} with the problem_type {kind!r}."
+        )
+    return str(kind)
 
 
 def _weighing_rows(predictor: Any) -> str:
     """Return which rows AutoGluon learns weights on, as it names them."""
+    if not predictor._trainer.is_data_saved:
+        raise ValueError(
+            "predictor does not have the rows to weigh its models on: they are deleted by "
+            "clone_for_deployment, save_space and the preset 'optimize_for_deployment', and "
+            "not saved with learner_kwargs={'cache_data': False}. Use the predictor before "
+            "this."
+        )
     return "val" if predictor.has_val else "train"
+
+
+def _models(predictor: Any, models: Sequence[str] | None) -> list[str]:
+    """Return the names of the models to weigh; raise ValueError for unknown ones."""
+    if models is None:
+        return base_models(predictor)
+    known = predictor.model_names()
+    if unknown := [name for name in models if name not in known]:
+        raise ValueError(
+            f"models must be a list of models of predictor: {', '.join(known)}. Got "
+            f"{unknown}."
+        )
+    return checked_names(models)
 
 
 def base_models(predictor: Any) -> list[str]:
@@ -163,7 +193,7 @@ def add_committee(
     Parameters
     ----------
     predictor : TabularPredictor
-        Fitted with `cache_data=True`, AutoGluon's default.
+        Fitted, with the rows that it was fitted on.
     combiner : combiner or str, default="auto"
         See `CommitteeEnsembler`.
     models : sequence of str, default=None
@@ -183,6 +213,8 @@ def add_committee(
     ------
     ImportError
         If `autogluon.tabular` is not installed.
+    ValueError
+        As `predictor_predictions`, and if the combiner does not fit the problem type.
 
     Examples
     --------
@@ -190,6 +222,7 @@ def add_committee(
     >>> name = add_committee(predictor)  # doctest: +SKIP
     >>> predictor.predict(data, model=name)  # doctest: +SKIP
     """
+    CommitteeEnsembler(problem_type=_task(predictor), combiner=combiner)
     try:
         from committee.interop.autogluon_model import CommitteeEnsembleModel
     except ImportError as error:
@@ -197,9 +230,7 @@ def add_committee(
             "add_committee needs a fitted predictor of autogluon.tabular: "
             f"{how_to_install('autogluon')}"
         ) from error
-    CommitteeEnsembler(problem_type=predictor.problem_type, combiner=combiner)
-    names = base_models(predictor) if models is None else checked_names(models)
-    trainer = predictor._trainer
+    names, trainer = _models(predictor, models), predictor._trainer
     X, y = predictor.load_data_internal(_weighing_rows(predictor))
     # By default AutoGluon catches errors, and offers few models of one type.
     trainer.raise_on_model_failure, quiet = True, trainer.raise_on_model_failure
@@ -227,12 +258,13 @@ def shrink_predictor(
     *,
     max_models: int | None = None,
     max_seconds: float | None = None,
-    combiner: Any = None,
+    combiner: Any = "auto",
 ) -> Summary:
     """Keep the few models of an AutoGluon `TabularPredictor` that matter; delete the rest.
 
     A committee of models within the limit is added by `add_committee` and becomes
     `predictor.model_best`. All models that it does not need are deleted, also from disk.
+    `predictor.decision_threshold` stays as it is.
     To try it on a copy, pass `predictor.clone(path, return_clone=True)`.
 
     Parameters
@@ -244,8 +276,8 @@ def shrink_predictor(
     max_seconds : float, default=None
         Largest sum of the models' seconds for one row, in batches of up to 1,000 rows.
         One of the two limits must be given.
-    combiner : combiner, default=None
-        Learns the weights; see `BudgetPruner`.
+    combiner : combiner or str, default="auto"
+        Learns the weights; see `CommitteeEnsembler` and `BudgetPruner`.
 
     Returns
     -------
@@ -258,7 +290,8 @@ def shrink_predictor(
     Raises
     ------
     ValueError
-        If not exactly one limit above 0 is given, or no model keeps to it.
+        If not exactly one limit above 0 is given, or no model keeps to it; and as
+        `add_committee`.
 
     Examples
     --------
@@ -266,12 +299,16 @@ def shrink_predictor(
     >>> print(shrink_predictor(predictor, max_models=3))  # doctest: +SKIP
     """
     given = {"max_models": max_models, "max_seconds": max_seconds}
-    limits = [limit for limit in given.values() if limit is not None]
-    if len(limits) != 1 or not limits[0] > 0:
+    limits: list[Any] = [limit for limit in given.values() if limit is not None]
+    valid = [isinstance(limit, Real) and float(limit) > 0 for limit in limits]
+    if valid != [True]:
         raise ValueError(
             "Pass one limit above 0: max_models, such as 3, or max_seconds, such as "
             f"0.0001. Got {given}."
         )
+    combiner = CommitteeEnsembler(
+        problem_type=_task(predictor), combiner=combiner
+    ).combiner
     known, trainer = predictor_predictions(predictor), predictor._trainer
     costs = [
         len(trainer.get_minimum_model_set(name))
@@ -279,11 +316,12 @@ def shrink_predictor(
         else _seconds(predictor, name)
         for name in known.names
     ]
-    pruner = BudgetPruner(combiner, costs=costs, budget=limits[0])
-    if known.y is None:
+    if (least := min(costs)) > limits[0]:
         raise ValueError(
-            "predictor must have the targets of its rows: cache_data=True."
+            f"No model keeps to the limit {limits[0]:g}: {known.names[costs.index(least)]} "
+            f"needs the least, {least:.2g}."
         )
+    pruner = BudgetPruner(combiner, costs=costs, budget=limits[0])
     y = known.y.astype(np.intp if known.classes is not None else np.float64)
     votes = Votes(known.F, y, known.held_out, None)
     best, costs_before = predictor.model_best, _costs(predictor)
@@ -293,7 +331,6 @@ def shrink_predictor(
 
         selection = GreedySelection(predictor.problem_type, predictor.eval_metric)
         before = CrossFit(selection, votes).own or before
-    # The limits are checked by this fit, before anything is deleted.
     fitted = pruner.fit(known.F, y, held_out=known.held_out)
     output = fitted.combine(known.F)
     p = output if votes.n_classes is None else fitted.probabilities(output)

@@ -26,7 +26,8 @@ class CommitteeEnsembler:
     It has the interface of AutoGluon's `EnsembleSelection` and TabArena's
     `AbstractEnsembler`, without importing either package. In TabArena, pass the class:
 
-        EnsembleScorer(..., ensembler_cls=CommitteeEnsembler, use_fast_metrics=False)
+        ensemble_kwargs={"ensembler_cls": CommitteeEnsembler, "use_fast_metrics": False}
+        repo.evaluate_ensemble(dataset, fold, ensemble_kwargs=ensemble_kwargs)
 
     To add a committee to an AutoGluon predictor, call `add_committee`.
 
@@ -146,7 +147,6 @@ class CommitteeEnsembler:
         if F.ndim == 3 and self.linear and w.sum() > 0:
             w = w / w.sum()
         self.weights_ = w
-        self.n_models_ = self.num_input_models_ = len(w)
         self.ensemble_size = int(np.count_nonzero(w))
         self._used = np.asarray(w != 0)
         self._shares = w.copy()
@@ -218,8 +218,8 @@ class CommitteeEnsembler:
         if not self.linear:
             raise ValueError(
                 f"{type(self.combiner).__name__} pools the logarithms of all classes, and "
-                "this metric has only the probability of the true class: pass "
-                "use_fast_metrics=False to TabArena's EnsembleScorer."
+                "this metric has only the probability of the true class: in TabArena, "
+                "pass use_fast_metrics=False."
             )
 
     def _matrix(self, predictions: Any) -> FloatArray:

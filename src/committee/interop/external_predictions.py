@@ -131,8 +131,6 @@ def assembled(
 
 def _both(values: FloatArray) -> FloatArray:
     """Return probabilities (N, 2) of two classes, given the second ones."""
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
     return values if values.ndim == 2 else np.stack([1.0 - values, values], axis=1)
 
 
