@@ -1,9 +1,11 @@
 """A combiner may be given by its name, wherever one is taken."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from committee import (
     Bagging,
@@ -14,6 +16,7 @@ from committee import (
     GreedyPruner,
     OrderPruner,
     PrunedClassifier,
+    PrunedRegressor,
     prune,
 )
 from committee.combiner_names import COMBINERS, as_combiner
@@ -23,6 +26,11 @@ def data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     return X, X[:, 0] + X[:, 1] * X[:, 2]
+
+
+class _NoFit(RandomForestRegressor):
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("work has begun")
 
 
 def test_a_committee_takes_a_name_and_keeps_it_as_its_parameter():
@@ -70,6 +78,7 @@ def test_a_wrong_name_is_answered_by_the_right_ones_before_any_work(name, meant)
     for model in (
         CommitteeRegressor(combiner=name),
         CoupledKernelRegressor(combiner=name),
+        PrunedRegressor(_NoFit(), combiner=name),
     ):
         with pytest.raises(ValueError, match=words):
             model.fit(X, y)
@@ -112,8 +121,18 @@ def test_a_named_combiner_that_draws_is_seeded_in_prune(kind):
     np.testing.assert_array_equal(first, second)
 
 
-def test_a_class_is_no_combiner():
-    with pytest.raises(TypeError, match=r"such as EPPruner\(\).*class .*EPPruner"):
-        as_combiner(EPPruner)
-    with pytest.raises(TypeError, match=r"such as EPPruner\(\), or its name. Got 3"):
-        as_combiner(3)
+@pytest.mark.parametrize("combiner", [EPPruner, 3])
+def test_a_class_or_a_number_is_no_combiner_in_any_estimator(combiner):
+    X, y = data()
+    forest = RandomForestRegressor(3)
+    committee = CommitteeRegressor(generator=Bagging(2))
+    says = f"must be a combiner, such as EPPruner(), or its name. Got {combiner!r}."
+    for fit in (
+        lambda: as_combiner(combiner),
+        lambda: clone(committee).set_params(combiner=combiner).fit(X, y),
+        lambda: CoupledKernelRegressor(combiner=combiner).fit(X, y),
+        lambda: PrunedRegressor(forest, combiner=combiner).fit(X, y),
+        lambda: prune([clone(committee).fit(X, y)], X, y, combiner=combiner),
+    ):
+        with pytest.raises(TypeError, match=re.escape(says)):
+            fit()

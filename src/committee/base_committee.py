@@ -79,7 +79,7 @@ class BaseCommittee(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "generator": [Generator, None],
-        "combiner": [Combiner, str, None],
+        "combiner": "no_validation",  # as_combiner checks it
         "gate": [Gate, None],
         "weigh_on": [
             StrOptions({"held-out", "train"}),

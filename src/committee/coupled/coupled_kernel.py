@@ -16,7 +16,6 @@ from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import (
     AT_LEAST_ONE,
     COUNT_OR_SHARE,
-    HasMethods,
     Interval,
     StrOptions,
     check_size,
@@ -78,7 +77,7 @@ class CoupledKernel(MemberMachine):
         "allow_indefinite": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [AT_LEAST_ONE],
-        "combiner": [HasMethods(["fit", "combine"]), str, None],
+        "combiner": "no_validation",  # as_combiner checks it
         "weigh_on": [StrOptions({"train", "held-out"})],
         "random_state": ["random_state"],
     }

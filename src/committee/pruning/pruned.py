@@ -28,6 +28,7 @@ from committee._validation import (
 )
 from committee.base_committee import BaseCommittee
 from committee.calibration import METHODS
+from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
 from committee.committee import CommitteeClassifier, CommitteeRegressor
 from committee.distributed import is_dask
@@ -62,7 +63,7 @@ class _Pruned(BaseCommittee):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [HasMethods(["fit", "predict", "get_params"]), None],
-        "combiner": [Combiner, str, None],
+        "combiner": "no_validation",  # as_combiner checks it
         "weigh_on": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither")],
         "scoring": [str, None],
         "refine": ["boolean"],
@@ -176,6 +177,7 @@ class _Pruned(BaseCommittee):
                 "was trained elsewhere."
             )
         check_kind(self)
+        as_combiner(self.combiner)
         if not self.refine and any(x is not None for x in self._limits[1:]):
             raise ValueError(
                 "max_leaves, max_bytes and tolerance are limits for refined trees: "
