@@ -215,6 +215,28 @@ KINDS = {
     "compact numbers": pruned(
         _simplex, GradientBoostingRegressor(**_few), NUMBERS, compact=True
     ),
+    "compact classes": pruned(
+        _simplex, GradientBoostingClassifier(**_few), LABELS, compact=True
+    ),
+    "compact pair": of(GradientBoostingClassifier(**_few), PAIR, compact=True),
+    "compact logarithms": of(
+        CommitteeClassifier(
+            _tree,
+            generator=Bagging(6),
+            combiner=LogPool(),
+            calibration="vector",
+            **_seeded,
+        ),
+        LABELS,
+        compact=True,
+    ),
+    "compact, exact": pruned(
+        _out_of_bag,
+        RandomForestClassifier(30, **_seeded),
+        LABELS,
+        compact=True,
+        tolerance=0,
+    ),
     "boosted": of(BoostedRegressor("lightgbm", _shallow, **_seeded)),
     "boosted classes": of(BoostedClassifier("lightgbm", _shallow, **_seeded), LABELS),
     "LightGBM": Kind(
