@@ -43,7 +43,7 @@ for i in range(12):
         errors[i, j] = 100 * np.mean(votes != y_test)
 
 # %%
-# Rank 1 has the least error. Methods under one bar cannot be told apart.
+# Rank 1 has the smallest error. Methods under one bar cannot be told apart.
 import matplotlib.pyplot as plt
 import pandas as pd
 

@@ -2,8 +2,8 @@
 Is EP better than greedy selection on a pool of models?
 =======================================================
 
-Greedy selection (Caruana and others, 2004) is what AutoGluon and auto-sklearn weigh their
-pools with. Both get the same cross-fitted predictions here; what differs is the weights.
+Greedy selection (Caruana and others, 2004) is how AutoGluon and auto-sklearn weight their
+pools. Both get the same cross-fitted predictions here; only the weights differ.
 """
 
 # %%

@@ -2,8 +2,8 @@
 How many members do I have to train?
 ====================================
 
-With `stop="evidence"` members are trained in batches of 20, and no more once two batches
-in a row have not raised the log evidence by 3. The number is an answer, not a setting.
+With `stop="evidence"` members are trained in batches of 20, until two batches in a row
+fail to raise the log evidence by 3. The number of members is found, not set.
 """
 
 # %%

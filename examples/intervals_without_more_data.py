@@ -3,7 +3,7 @@ How sure is a prediction, without more data?
 ============================================
 
 Trees of a forest left a third of the rows out. Their errors there say how wide an interval
-has to be, so that no row is put aside for it.
+has to be, so that no row is set aside for it.
 """
 
 # %%

@@ -3,8 +3,8 @@ Which probabilities can I bet on?
 =================================
 
 A bettor who trusts p loses where p is wrong: the log-loss is what that costs. Weights of
-log-probabilities (`LogPool`) minimise it, and put shy or overconfident members right on
-the way.
+log-probabilities (`LogPool`) minimise it, and also correct under- and overconfident
+members.
 """
 
 # %%

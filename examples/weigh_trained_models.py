@@ -2,8 +2,8 @@
 How do I weigh models that are already trained?
 ===============================================
 
-All that a combiner wants is a matrix of predictions, one column for each model, on rows
-that the models have not seen. Here they lie in files, one for each model, as a competition
+A combiner only needs a matrix of predictions, one column for each model, on rows that
+the models have not seen. Here they lie in files, one for each model, as a competition
 or a cluster leaves them; the models themselves are not needed.
 """
 

@@ -32,6 +32,14 @@ def test_every_public_name_has_its_page(staged):
     assert all(f"\napi/{page}\n" in contents for page in pages)
 
 
+def test_methods_of_the_machinery_are_not_on_the_pages(staged):
+    """A page has what users call: `EPPruner.combine`, but not `check_chunks`."""
+    page = (staged / "api" / "EPPruner.rst").read_text(encoding="utf-8")
+    methods = page.split(":members: ")[1].split("\n")[0].split(", ")
+    assert {"fit", "combine", "support_"} <= set(methods)
+    assert not {"check_chunks", "check_members", "copy_for", "linked"} & set(methods)
+
+
 def test_pages_of_names_that_differ_by_capitals_are_different_files():
     pages = [page_of(name).lower() for name in public_names()]
     assert len(set(pages)) == len(pages)

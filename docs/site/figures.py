@@ -1,7 +1,8 @@
-"""Draw shell.svg, choose.svg, scale.svg and report.png: python -m docs.site.figures.
+"""Draw shell, choose, scale, ship, look (svg) and report.png: python -m docs.site.figures.
 
 The shell's picture runs the first commands of docs/guide/shell.md on the tables of the
-page; choose.svg and scale.svg draw the tables of docs/choose.md and docs/scale.md.
+page; the next three draw the tables of docs/choose.md, docs/scale.md and ship.md, and
+look.svg has three displays of docs/guide/look.md.
 report.png is the page of docs/guide/report.md in Chromium: its verdict and its path.
 """
 
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -36,11 +38,13 @@ NAMED = {
 
 
 def main() -> None:
-    """Draw all four."""
+    """Draw all six."""
     mpl.rcParams["svg.hashsalt"] = "committee"  # the same file for the same numbers
     shell(DOCS / "figures" / "shell.svg")
     choose(DOCS / "figures" / "choose.svg")
     scale(DOCS / "figures" / "scale.svg")
+    ship(DOCS / "figures" / "ship.svg")
+    look(DOCS / "figures" / "look.svg")
     report(DOCS / "figures" / "report.png")
 
 
@@ -130,12 +134,50 @@ def scale(path: Path) -> None:
     _save(figure, path)
 
 
+def ship(path: Path) -> None:
+    """Kilobytes of each file, and microseconds of a row in each runtime, for digits."""
+    page = (DOCS / "guide" / "ship.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\| `([^`]+)`.*\]\(#.* \| (\d+) \|", page, re.MULTILINE)
+    times = re.findall(
+        r"^\| `(\w+\S*(?: \S+)?)` \| [\d.]+ \| [\d.]+ \| ([\d.]+) \|",
+        page,
+        re.MULTILINE,
+    )
+    figure, axes = plt.subplots(1, 2, figsize=(9, 2.6), layout="constrained")
+    for ax, rows, unit in zip(
+        axes, (files, times), ("kB of the file", "microseconds, one row"), strict=True
+    ):
+        names, values = zip(*rows[::-1], strict=True)
+        bars = ax.barh(names, [float(value) for value in values], color="#0072B2")
+        ax.bar_label(bars, values, padding=3)
+        ax.margins(x=0.12)
+        ax.set_xlabel(unit)
+    _save(figure, path)
+
+
+def look(path: Path) -> None:
+    """Weights, error against size, and kappa against error, of the committee of the page."""
+    names = _names_of("look.md")
+    figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), layout="constrained")
+    shown = ("WeightsDisplay", "PruningPathDisplay", "KappaErrorDisplay")
+    for ax, name in zip(axes, shown, strict=True):
+        rows = () if name == "WeightsDisplay" else (names["X_test"], names["y_test"])
+        names[name].from_estimator(names["committee"], *rows, ax=ax)
+    _save(figure, path)
+
+
+def _names_of(page: str) -> dict[str, Any]:
+    """Run the code of a page of the guide, and return its names."""
+    text = (DOCS / "guide" / page).read_text(encoding="utf-8")
+    code = re.findall(r"^(?:>>>|\.\.\.) (?!.*SKIP)(.*)$", text, re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec("\n".join(code), names)  # noqa: S102
+    return names
+
+
 def report(path: Path) -> None:
     """Run the code of the guide, and paste two parts of the page below each other."""
-    page = (DOCS / "guide" / "report.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:>>>|\.\.\.) (.*)$", page, re.MULTILINE)
-    names: dict[str, str] = {}
-    exec("\n".join(lines), names)  # noqa: S102
+    names = _names_of("report.md")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "report.html").write_text(names["html"], encoding="utf-8")
         words = "chromium --headless --no-sandbox --disable-gpu --hide-scrollbars"

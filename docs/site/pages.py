@@ -15,6 +15,33 @@ FROM_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURI
 CONTENTS = (
     "guide/index.md", "studies/index.md", "theory/index.md", "project.md", "index.md",
 )  # fmt: skip
+#: Methods that members, combiners and committees call on each other.
+INTERNAL = frozenset(
+    [
+        "bar_name",
+        "batches",
+        "check_chunks",
+        "check_inputs",
+        "check_members",
+        "copy_for",
+        "default_member",
+        "has_held_out_rows",
+        "has_unseen_rows",
+        "hold",
+        "joint",
+        "linear",
+        "linear_form",
+        "linked",
+        "n_seeds",
+        "of_chunk",
+        "offset",
+        "own_rows",
+        "pool_",
+        "sample",
+        "splitter",
+        "training_settings",
+    ]
+)
 
 
 def stage(root: Path, target: Path, *, pictures: bool = True) -> None:
@@ -132,7 +159,8 @@ def _methods(cls: type) -> list[str]:
     return [
         name
         for name, value in inspect.getmembers(cls)
-        if not name.startswith("_") and _is_ours(cls, name, value)
+        if not name.startswith("_") and name not in INTERNAL
+        if _is_ours(cls, name, value)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The whole life of an ensemble: generate, couple, weigh, prune, look inside, ship.
+"""Combine, prune and ship ensembles of models.
 
 Names are loaded on first use: `import committee` imports nothing, not even NumPy.
 """

@@ -80,7 +80,7 @@ def _checked_mode(target: Path) -> int | None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(EISDIR, "expected a file, got a folder", str(target))
     if not stat.S_ISREG(mode):
-        raise OSError(f"{target} is a device or a pipe: only files can be replaced.")
+        raise OSError(f"{target} is not a regular file.")
     if not os.access(target, os.W_OK):
         raise PermissionError(f"{target} is write-protected.")
     return stat.S_IMODE(mode)

@@ -285,6 +285,7 @@ class BaseCommittee(BaseEstimator):
             committee recorded which rows each member left out.
         y : array-like of shape (N,)
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------

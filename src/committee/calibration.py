@@ -126,7 +126,7 @@ def fit_calibration(
     sums: FloatArray | None = None,
     variance: FloatArray | None = None,
 ) -> Calibration:
-    """Return the calibration of least log-loss, under its prior.
+    """Return the calibration with the smallest log-loss, under its prior.
 
         min  - sum_n s_n log q(y_n | x_n) - log prior,    mean s = 1
 
@@ -138,7 +138,7 @@ def fit_calibration(
         nothing: z are then the sums.
     y : array of shape (N,)
         Class codes.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
         s. Only ratios matter.
     sums : array of shape (N, K), default=None
         Weighted sums of the votes; without them z = log p.

@@ -41,7 +41,7 @@ class _Shell(TyperGroup):
 app = typer.Typer(
     name="committee",
     cls=_Shell,
-    help="The whole life of an ensemble: generate, weigh, prune, look inside, ship.",
+    help="Combine, prune and ship ensembles of models.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
 )

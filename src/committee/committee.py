@@ -30,7 +30,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
 
     The class of the largest weighted sum is predicted; with `calibration="vector"`, the
     class of the largest probability. The combiner turns weighted sums into
-    probabilities. Most combiners cut them at zero and scale each row to sum one;
+    probabilities. Most combiners cut them at zero and scale each row to sum to one;
     `LogPool` takes the softmax of weighted log-probabilities. Calibration, if any, is
     applied last.
 
@@ -52,10 +52,10 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         Weights that depend on x, `SoftmaxGate()` or `NeighbourGate()`, fitted on the rows
         that the combiner is fitted on. It weighs the members that the combiner keeps.
     weigh_on : {"held-out", "train"} or float, default="held-out"
-        Rows to weigh on. "held-out": for each member the rows that it was not trained
-        on; predictions are cross-fitted if members are trained on all rows, and AdaBoost
-        uses the training rows. "train": the training rows. A float: this fraction of the
-        rows, which no member is trained on.
+        Rows that weights are fitted on. "held-out" uses the rows each member was not
+        trained on; predictions are cross-fitted if members are trained on all rows, and
+        AdaBoost uses the training rows. "train" uses the training rows. A float sets
+        aside this fraction of the rows, and no member is trained on them.
     stop : {"evidence"}, default=None
         Train members in batches of 20, and stop after two batches in a row that do not
         raise the log evidence of the combiner by 3. The number of members of the
@@ -65,21 +65,22 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         Store held-out scores of up to 5,000 rows, which `predict_set` needs. This costs
         up to five more fits of the combiner. Committees made by `prune` always have them.
     calibration : {"auto", "slope", "vector"} or None, default="auto"
-        Calibrate the probabilities on held-out rows. "slope": p(k | x) ~ p_0(k | x)^t,
-        with one slope t for all classes, which changes no decision. "vector": a slope
-        and an offset for each class, shrunk towards the common slope. This costs up to
-        five more fits of the combiner. "auto" is "slope" if that adds at most a fifth
-        to the time of `fit`, or a fraction of a second: for averages of members that
-        leave rows out, as in `Bagging`, and with most combiners. It is None for log pools, which fit their
-        own slope, and for gates, boosting and Dask collections. Without a calibration
-        the probabilities of a vote are shares, zero for a class without votes. See
-        `committee.calibration`.
+        Calibration of the probabilities on held-out rows; see `committee.calibration`.
+        It costs up to five more fits of the combiner.
+
+        - "slope": p(k | x) ~ p_0(k | x)^t, with one slope t for all classes, which
+          changes no decision.
+        - "vector": a slope and an offset for each class, shrunk towards the common slope.
+        - "auto": "slope" if that adds at most a fifth to the time of `fit`, or a fraction
+          of a second, as it does for `Bagging` and with most combiners. None for log
+          pools, which fit their own slope, for gates, boosting and Dask collections.
+        - None: the probabilities of a vote are shares, zero for a class without votes.
     class_weight : dict or "balanced", default=None
         Weights of the classes, by label; "balanced" is N / (K N_k). They multiply the
-        sample weights, for training and for weighing: bootstrap samples are drawn in
-        proportion to them, other members get them as `sample_weight`, and members that
-        take no `sample_weight` are trained on rows drawn in proportion. A `class_weight`
-        of the estimator is applied in addition.
+        sample weights, for training and for weighing. Bootstrap samples are drawn in
+        proportion to them, and other members get them as `sample_weight`. Members that
+        do not accept `sample_weight` are trained on rows drawn in proportion. A
+        `class_weight` of the estimator is applied in addition.
     n_jobs : int, default=None
         Number of members to train or predict in parallel. None means 1 and -1 all
         processors. The results do not depend on it. Ignored for Dask collections.
@@ -196,6 +197,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
         y : array-like of shape (N,)
             Labels of any type.
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         **fit_params
             Passed to the members by metadata routing.
 
@@ -270,7 +272,7 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
             return softmax_probabilities(scores)
         if link == "mean" or self.combiner_ is None:
             return as_probabilities(scores)
-        # The combiner's weights, scaled to sum one, are the weights of a pruned committee.
+        # The combiner's weights, scaled to sum to one, are the weights of a pruned committee.
         unit = share_unit(self.combiner_.weights_) if link == "slope" else 1.0
         return self.combiner_.linked(unit * scores)
 
@@ -324,7 +326,8 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
 
     Attributes
     ----------
-    members_, member_names_, weights_, n_members_, support_, held_out_, combiner_, gate_, \
+    members_, member_names_, weights_, n_members_, support_, held_out_, combiner_, gate_ :
+        As for `CommitteeClassifier`.
     n_features_in_, feature_names_in_ :
         As for `CommitteeClassifier`.
     intercept_ : float
@@ -365,6 +368,7 @@ class CommitteeRegressor(IntervalMixin, NumberTargets, BaseCommittee):
             all chunks. The members depend on the chunks.
         y : array-like of shape (N,)
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         **fit_params
             Passed to the members by metadata routing.
 

@@ -151,7 +151,7 @@ def check_chunks(committee: Any, fit_params: dict[str, Any]) -> None:
     if committee.stop is not None:
         raise ValueError(
             f"stop={committee.stop!r} trains members in turn and does not support Dask "
-            "collections: set stop=None, or compute() as many rows as fit."
+            "collections: set stop=None, or compute() as many rows as fit into memory."
         )
     combiner = as_combiner(plan.combiner)
     if combiner is not None and not combiner.takes_chunks:

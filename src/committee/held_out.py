@@ -127,7 +127,7 @@ class HeldOutPredictions:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """Calibration of least log-loss on these rows; None without a `method`."""
+        """Calibration with the smallest log-loss on these rows; None without a `method`."""
         if self.method is None or not self.counted.any():
             return None
         return fit_calibration(
@@ -144,7 +144,7 @@ class HeldOutPredictions:
         if self.p is None:
             raise ValueError(
                 "The probabilities of an ensemble that does not average its members "
-                "(a median, a second layer) cannot be computed from F: leave out "
+                "(for example, a median or a stacking layer) cannot be computed from F: leave out "
                 "scoring."
             )
         return self.p

@@ -206,7 +206,7 @@ class Measure:
         Name for people.
     losses : callable or None
         f(p, y, s) of probabilities (N, K) or numbers (N,), targets (N,) and row weights
-        (N,). None: 1 for a wrong class or the squared error, in expectation where
+        (N,). None means 1 for a wrong class or the squared error, in expectation where
         votes are missing.
     root : bool
         Whether the root of the mean is reported.
@@ -283,7 +283,8 @@ def classification_scores(
         squared distance of p from the one-hot y for more. The AUC for more than two
         classes is the mean over classes of one against the rest. Classes without rows
         are left out. There is no AUC if all rows are of one class.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     """
     s = sample_weight
     scores = {"error rate": mean_of(error_losses(predicted, y), s)}

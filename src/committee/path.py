@@ -301,13 +301,13 @@ class Path(Shown):
         than the noise. So r is returned, unless a smaller size is clearly better,
         d_k < -3 s_k: then the best of these. These errors are leave-one-out, where the
         combiner has them and `scoring` is not given, else held-out. Of several committees
-        of one size, the one of least own error is returned.
+        of one size, the one with the smallest own error is returned.
 
         `prune` returns the combiner's own choice, by its rule, which usually has fewer
-        members (for example the committee of least leave-one-out error). Without limits this
+        members (for example the committee with the smallest leave-one-out error). Without limits this
         method returns the largest size instead, unless a smaller one is clearly better.
 
-        On the path of a booster the first t rounds of least error within the limits are
+        On the path of a booster the first t rounds with the smallest error within the limits are
         returned, unless the committee above is clearly better than these.
 
         Parameters
@@ -455,7 +455,7 @@ class Path(Shown):
         whole = isinstance(rows, Integral) and int(rows) >= 1
         if self.assessment is None or not _is_positive(limit) or not whole:
             raise ValueError(
-                "rows, 1 or more, and runtime are for a positive max_seconds on the path_ "
+                "rows (an int >= 1) and runtime need a positive max_seconds, on the path_ "
                 "of a committee that prune() returned. Got "
                 f"max_seconds={limit!r}, rows={rows!r}."
             )
@@ -469,8 +469,8 @@ class Path(Shown):
             least = min(least, took)
         if low == 0:
             raise ValueError(
-                f"No committee on the path has max_seconds={limit:g}; the least that was "
-                f"measured is {least:.3g}."
+                f"No committee on the path predicts within max_seconds={limit:g}. The "
+                f"fastest measured took {least:.3g} s."
             )
         return self.size <= sizes[low - 1]
 
@@ -514,7 +514,7 @@ class Path(Shown):
         return chosen if wins else first
 
     def _of_first(self, steps: IntArray, within_se: float, own: bool) -> int:
-        """Return the step of least error of some first rounds, or a smaller one."""
+        """Return the step with the smallest error of some first rounds, or a smaller one."""
         error, se = self._errors()[:2]
         if own:
             error, se = self.own_error, self.own_error_se
@@ -540,7 +540,7 @@ class Path(Shown):
         return int(order[best])
 
     def _one_for_each_size(self, fits: Any) -> IntArray:
-        """Return the step of least own error for each size, in rising order."""
+        """Return the step with the smallest own error for each size, in rising order."""
         own = np.where(np.isnan(self.own_error), np.inf, self.own_error)
         # Of equal errors the last in this order is the first on the path.
         order = np.lexsort((-np.arange(len(self)), -own, self.size))

@@ -13,7 +13,7 @@ _LOG_SLOPES = (-7.0, 7.0)
 
 
 def as_probabilities(scores: FloatArray) -> FloatArray:
-    """Cut scores at zero and scale rows to sum one; the largest stays largest."""
+    """Cut scores at zero and scale rows to sum to one; the largest stays largest."""
     if scores.ndim != 2:
         raise ValueError(
             f"Probabilities need scores of shape (N, K). Got shape {scores.shape}."
@@ -70,7 +70,7 @@ def fit_slope(
     sample_weight: FloatArray | None = None,
     variance: FloatArray | None = None,
 ) -> float:
-    """Return the slope b > 0 of least log loss, for scores (N, K) and class codes y.
+    """Return the slope b > 0 with the smallest log loss, for scores (N, K) and class codes y.
 
         min_b  - sum_n s_n sum_k t_nk log p(k | x_n),    p(k | x) ~ exp(b s_k(x))
 

@@ -112,7 +112,8 @@ class _Targets:
         ----------
         X : array-like of shape (N, n_features), or a Dask array or frame
         y : array-like of shape (N,) or (N, T), or a Dask collection
-        sample_weight : array-like of shape (N,), default=None, or a Dask collection
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------
@@ -133,6 +134,7 @@ class _Targets:
         y : array-like of shape (N,)
             Numbers, or labels of any type.
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------

@@ -245,7 +245,7 @@ def _fit_one(estimator: Any, draw: Draw, X: Any, seed: int) -> _Fitted:
 def _member_spread(model: Any, X: Any) -> tuple[FloatArray | None, FloatArray | None]:
     """Return the members' mean g = sum_m v_m f_m and sum_m v_m |f_m - g|^2 by row.
 
-    v are the weights scaled to sum one, equal if the weights have both signs. (None, None)
+    v are the weights scaled to sum to one, equal if the weights have both signs. (None, None)
     if the model is not a weighted mean of members.
     """
     try:

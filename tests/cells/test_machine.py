@@ -78,5 +78,5 @@ def test_a_bad_condition_is_left_to_double_precision(rows):
 
 def test_an_indefinite_kernel_is_refused_with_advice(rows):
     X, Y = rows
-    with pytest.raises(NotPositiveDefiniteError, match="raise alpha"):
+    with pytest.raises(NotPositiveDefiniteError, match="increase alpha"):
         solve_cell(Kernel(lambda A, B: -A @ B.T), X, Y, np.full(60, 0.1))

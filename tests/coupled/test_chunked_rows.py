@@ -163,7 +163,7 @@ def test_bad_input_names_the_chunk(name):
         (np.r_[np.ones(70), np.nan, np.ones(59)], r"^Chunk 2: .* from nan to nan\."),
         (np.zeros(N), r"^sample_weight must have at least one positive entry"),
         (np.ones((N, 2)), r"^Chunk \d: sample_weight must be \d+ .* shape \(\d+, 2\)"),
-        (np.array(2.0), r"^sample_weight must have .* Got an array without axes"),
+        (np.array(2.0), r"^sample_weight must have .* Got a 0-dimensional array"),
     ],
 )
 def test_bad_weights_name_the_chunk(weight, message):

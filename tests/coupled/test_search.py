@@ -106,10 +106,10 @@ def test_bad_input():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"gammas": []}, "gammas must be positive numbers"),
-        ({"gammas": [-0.3]}, "gammas must be positive numbers"),
-        ({"alphas": [np.nan]}, "alphas must be positive numbers"),
-        ({"couplings": []}, "couplings must be finite numbers"),
+        ({"gammas": []}, "gammas must be a non-empty list of positive"),
+        ({"gammas": [-0.3]}, "gammas must be a non-empty list of positive"),
+        ({"alphas": [np.nan]}, "alphas must be a non-empty list of positive"),
+        ({"couplings": []}, "couplings must be a non-empty list of finite"),
     ],
 )
 def test_what_cannot_be_searched_is_said_first(rng, options, sentence):

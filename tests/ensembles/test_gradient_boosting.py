@@ -47,7 +47,7 @@ def test_losses_and_starts(model):
         rtol=1e-12,
     )
     if isinstance(model.init_, (LinearRegression, LogisticRegression)):
-        with pytest.raises(ValueError, match=r"sum one\. Got 0\.8"):
+        with pytest.raises(ValueError, match=r"sum to one\. Got 0\.8"):
             rebuild(roster.members, 0.8 * W)
         assert rebuilt(roster.members, 0.8 * W) is None
     else:

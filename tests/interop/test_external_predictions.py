@@ -20,7 +20,7 @@ def test_labels_become_codes_also_where_files_hold_them_as_text():
     assert known.codes(np.array([10.0, 2.0])).tolist() == [0, 1]
     with pytest.raises(ValueError, match=r"the label '7'.*classes 10, 2, x"):
         known.codes([2, 7])
-    with pytest.raises(ValueError, match="give y to the combiner as it is"):
+    with pytest.raises(ValueError, match="pass y to the combiner unchanged"):
         Predictions(["a"], np.zeros((2, 1))).codes([1, 2])
 
 
@@ -51,8 +51,8 @@ def test_rows_of_nan_are_rows_without_a_vote(rng):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[0.5, np.nan], [0.5, 0.5]], "b has rows that are infinite, or NaN for some"),
-        ([[np.inf, 0.0], [0.5, 0.5]], "b has rows that are infinite"),
+        ([[0.5, np.nan], [0.5, 0.5]], "b contains infinity, or rows with NaN for only"),
+        ([[np.inf, 0.0], [0.5, 0.5]], "b contains infinity"),
         (np.full((2, 2), np.nan), "b has no predictions"),
         ([[0.5, 0.5], [-2.0, 3.0]], r"b has \[-2.0, 3.0\] in row 1.*Apply a softmax"),
         (
@@ -138,7 +138,9 @@ def test_columns_of_parquet_are_found_by_their_labels(tmp_path, rng, pd):
     assert read_predictions(tmp_path).classes.tolist() == ["x", "y", "z"]
     assert known.codes(np.array(["x", "y", "z"])[y]).tolist() == y.tolist()
     frame.rename(columns={"x": "w"}).to_parquet(tmp_path / "d.parquet")
-    with pytest.raises(ValueError, match=r"d.parquet has the columns w, y, z"):
+    with pytest.raises(
+        ValueError, match=r"d.parquet must have .*: x, y, z. Got w, y, z"
+    ):
         read_predictions(tmp_path)
 
 
@@ -146,7 +148,7 @@ def test_rows_in_another_order_are_noticed(tmp_path, rng, pd):
     values = pd.Series(rng.normal(size=6), index=list("abcdef"), name="f")
     values.to_frame().to_parquet(tmp_path / "a.parquet")
     values[::-1].to_frame().to_parquet(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"b.parquet has other rows than a.parquet"):
+    with pytest.raises(ValueError, match=r"b.parquet: its index differs from"):
         read_predictions(tmp_path)
 
 

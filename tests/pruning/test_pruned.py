@@ -242,7 +242,7 @@ def test_every_class_is_trained_on():
     for seed in range(8):
         extra = PrunedClassifier(ExtraTreesClassifier(5), random_state=seed)
         assert extra.fit(X, y).classes_.tolist() == [0, 1, 2, 9]
-    with pytest.raises(ValueError, match="leaves nothing to prune on"):
+    with pytest.raises(ValueError, match="leaves no rows for pruning"):
         extra.fit(X[::40], np.arange(4))
 
 

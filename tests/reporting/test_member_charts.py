@@ -138,7 +138,7 @@ def test_weights_that_do_not_sum_to_one_are_marked_as_scaled(regressor):
     evaluated = evaluate_members(committee, X, y)
     total = member_charts.ambiguity(evaluated, committee.weights_)["total"]
     assert total["scaled"]
-    assert "its weights scaled to sum one" in report(committee, X, y)
+    assert "its weights scaled to sum to one" in report(committee, X, y)
     assert not member_charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
     # A second layer or a negative sum has no such sentence.
     assert member_charts.ambiguity(evaluated, None)["total"] is None

@@ -155,7 +155,7 @@ pa.parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), TWINS)
         ("\n\n", "is empty."),
         ("a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"),
         ("a,b\n1,2\n3,4,5\n", "Row #3: Expected 2 columns, got 3"),
-        ('a,b\n1,"2\n3,4\n', "its last quote is not closed"),
+        ('a,b\n1,"2\n3,4\n', "quoted field at its end is not closed"),
         ("a; b;b;a\n1;2;3;4\n", "more than one column named 'a', 'b'"),
         (TWINS.getvalue().to_pybytes(), "Multiple matches"),
         (b"a,b\n\xff\xfe,1\n", "not UTF-8 text: see the column 'a'"),

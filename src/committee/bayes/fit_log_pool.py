@@ -291,7 +291,7 @@ def loo_scores(
 
         v - v_without = (A - B'B)^-1 s r = V s r + V B'(I - B V B')^-1 B V s r
 
-    A Newton step from the v of least loss, over those c that are not zero, V =
+    A Newton step from the v with the smallest loss, over those c that are not zero, V =
     A_cc^-1 their `cov`, with B'B = s Cov_p(z). The matrix in the middle counts by its
     quotient at u = B V s r, 1 - u'B V B'u / u'u, which for two classes is exact.
     """
@@ -327,14 +327,14 @@ def fit_log_pool(
     start: FloatArray | None = None,
     tol: float = _TOLERANCE,
 ) -> Pooled:
-    """Return the v of least loss, with lambda = N times the shrinkage.
+    """Return the v with the smallest loss, with lambda = N times the shrinkage.
 
     Newton's method: from v it goes to the minimiser over w >= 0 and b of
 
         penalty + 1/2 (x - v)'H(x - v) - g'(x - v),    x = (w, b),
 
     with exact zeros, and half as far where that does not lower the loss. Without a
-    shrinkage it is the one whose minimiser has the least leave-one-out loss (`loo`) by
+    shrinkage it is the one whose minimiser has the smallest leave-one-out loss (`loo`) by
     the same quadratic, without another pass over the rows.
 
     Parameters
@@ -370,7 +370,7 @@ def fit_log_pool(
 def _minimiser(
     found: PoolSums, v: FloatArray, prior: PoolPrior, rho: float
 ) -> FloatArray:
-    """Return the point of least loss by the quadratic at v."""
+    """Return the point with the smallest loss by the quadratic at v."""
     ridge = prior.ridge(rho * found.weight)
     A = found.hessian + np.diag(ridge)
     pull = found.gradient + found.hessian @ v + ridge * prior.target
@@ -407,7 +407,7 @@ def _loo_there(found: PoolSums, v: FloatArray, prior: PoolPrior, rho: float) -> 
 
 
 def loo(found: PoolSums, v: FloatArray, cov: FloatArray) -> float:
-    """Return the leave-one-out log-loss of a row, at the v of least loss.
+    """Return the leave-one-out log-loss of a row, at the v with the smallest loss.
 
         (tr(A_cc^-1 J_cc) - sum_n s_n log p(y_n)) / N,   A = H + ridge,   c = {v != 0}
 

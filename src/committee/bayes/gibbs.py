@@ -439,7 +439,7 @@ def _left_out(
 def _ratios(
     log_p: FloatArray, weight: FloatArray | None, rows: slice, group: int
 ) -> FloatArray:
-    """Return the weights of the draws without each row's case, (n, rows), of sum one."""
+    """Return the weights of the draws without each row's case, (n, rows), that sum to one."""
     n = len(log_p)
     log_r = -log_p.reshape(n, -1, group).sum(axis=2)
     if weight is not None:

@@ -292,7 +292,7 @@ def _learned(
 
 
 def _judged(part: Part, o: CellOptions) -> tuple[Kernel, float, float]:
-    """Return the kernel and ridge of least leave-one-out error, and that error."""
+    """Return the kernel and ridge with the smallest leave-one-out error, and that error."""
     n = max(1, min(_METRIC_PARTS, len(part.X) // _PART_ROWS))
     parts = [
         Part(*(values[i * _PART_ROWS : (i + 1) * _PART_ROWS] for values in part))

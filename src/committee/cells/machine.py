@@ -121,8 +121,8 @@ class Factor:
             return bool(pocon(self.L, norm, uplo="L")[0] >= _RCOND)
         if info and not single:
             raise NotPositiveDefiniteError(
-                "The kernel matrix of a cell is not positive definite: raise alpha "
-                f"(its least ridge is {ridge.min():g}), or use another kernel."
+                "The kernel matrix of a cell is not positive definite: increase alpha "
+                f"(the smallest ridge is {ridge.min():g}), or use another kernel."
             )
         return info == 0 and not single
 

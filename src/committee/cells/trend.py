@@ -114,7 +114,7 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
         t(x) = c'L^-1 k(U, x),    L L' = k(U, U)
 
     A Gaussian kernel on U, random rows, one in 50 and up to 300: Nystroem features. Gamma
-    and alpha have the least leave-one-out error.
+    and alpha have the smallest leave-one-out error.
     """
     Y = Y - np.average(Y, axis=0, weights=s)
     order = np.random.default_rng(0).permutation(len(X))
@@ -146,7 +146,7 @@ def fit_trend(X: FloatArray, Y: FloatArray, s: FloatArray) -> FittedTrend:
 def _chosen(
     X: FloatArray, Y: FloatArray, s: FloatArray, rows: IntArray
 ) -> tuple[Kernel, float]:
-    """Return the kernel and the ridge of least leave-one-out error on some rows.
+    """Return the kernel and the ridge with the smallest leave-one-out error on some rows.
 
     y_n - t^-n(x_n) = (y_n - t(x_n)) / (1 - h_n),    h_n = s_n z_n'(Z'SZ + alpha I)^-1 z_n
     """

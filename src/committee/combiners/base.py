@@ -91,7 +91,7 @@ class Combiner(ABC, BaseEstimator):
             True where the member did not train on the row; elsewhere it abstains. None
             means that every member votes on every row. A member that abstains on every
             row gets weight zero, except from `Average`.
-        sample_weight : array of shape (N,), default=None
+        sample_weight : array-like of shape (N,), default=None
             Sample weights. Only their ratios matter, except for combiners with a
             likelihood (`EPPruner`, `ARDPruner`, `EMPruner`, `MCMCPruner`), where a
             weight counts as a number of rows.

@@ -42,8 +42,8 @@ class EMPruner(Combiner):
 
     Parameters
     ----------
-    start : {"best", "equal", "least-squares"} or array-like of shape (M,), \
-            default="best"
+    start : str or array-like of shape (M,), default="best"
+        "best", "equal", "least-squares" or an array.
         Initial weights, which determine the local maximum that is found. "equal" starts
         from equal weights with the best common scale. "least-squares" starts from the
         non-negative least-squares fit without a prior; members with weight zero in this

@@ -123,7 +123,7 @@ class EvidencePruner(Combiner):
         return p
 
     def linked(self, scores: FloatArray) -> FloatArray:
-        """Return the probabilities that a committee calibrates: shares without a floor."""
+        """Return uncalibrated class shares, without the lower bound."""
         return super().probabilities(scores)
 
     def _weigh(self, votes: Votes) -> FloatArray:
@@ -366,11 +366,14 @@ class EPPruner(EvidencePruner):
     votes : {"posterior", "equal"}, default="posterior"
         Weights of the kept members: the posterior means, or equal weights.
     pool : {"auto", "votes", "log"}, default="auto"
-        "votes" weighs F itself. "log" weighs log clip(F, floor_, 1): S are then
-        log-odds, and the committee is a `LogPool` of the kept members, with offsets and
-        with the weights of that pool, which are close to the posterior means. "auto" is
-        "log" for probabilities. It is "votes" for scores, for regression, if most
-        members vote 0 or 1, and if members abstain on some rows, as in bagging.
+        What is weighed.
+
+        - "votes": F itself.
+        - "log": log clip(F, floor_, 1). S are then log-odds. The committee is a `LogPool`
+          of the kept members, with the weights and offsets of that pool; the weights are
+          close to the posterior means.
+        - "auto": "votes" for regression, for scores, if most members predict 0 or 1, and
+          if members abstain on some rows, as in bagging; otherwise "log".
     sequence : {"fast", "printed"}, default="fast"
         How the alphas are updated. "fast" makes many updates at once and maximises the
         evidence minus a penalty for each member. "printed" is the sequence of the

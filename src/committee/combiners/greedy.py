@@ -185,7 +185,7 @@ def _select(
 
 
 def _ranking(error: FloatArray, n: int) -> IntArray:
-    """Return the n members of least error, least first; equal ones by number.
+    """Return the n members with the smallest error, least first; equal ones by number.
 
     Those that differ by a part of 1e-10 are equal: it may be due to rounding.
     """

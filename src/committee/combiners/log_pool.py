@@ -189,7 +189,7 @@ class LeftOut(NamedTuple):
         return type(self)(*map(add, self, other))
 
     def least(self, n_classes: int) -> tuple[float, float]:
-        """Return the slope of least log-loss, and that log-loss of a row.
+        """Return the slope with the smallest log-loss, and that log-loss of a row.
 
         As in `fit_slope` the targets leave 1 / (N + K) to the wrong classes. The least of
         the slopes that are tried is refined by the parabola through its neighbours.
@@ -243,7 +243,7 @@ def weigh_logarithms(
     members: Any = slice(None),
     **how: Any,
 ) -> LogWeights:
-    """Return the weights and offsets of least log-loss, for all or some members.
+    """Return the weights and offsets with the smallest log-loss, for all or some members.
 
     `prior` is one of the M weights of these members, and of K or no offsets; `rho` None
     is found by leave-one-out. `how` are `start` and `tol` of `fit_log_pool`.
@@ -329,7 +329,7 @@ def least_probability(votes: Votes, combiner: Any) -> tuple[float, FloatArray]:
 
     N rows cannot tell events rarer than 1 / (N + K) apart; a member that is wrong where
     it says 0, as a few neighbours or trees are, means less than that. Of four floors it
-    is the least whose `LogPool` has the least leave-one-out loss, up to 3 / N. Each begins
+    is the least whose `LogPool` has the smallest leave-one-out loss, up to 3 / N. Each begins
     at the weights and offsets (M + K,) of the one before; those of eps are returned.
     """
     K, N = check_classes(votes, combiner), n_rows_with_votes(votes)

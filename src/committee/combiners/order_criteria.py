@@ -137,7 +137,7 @@ def complementarity(votes: Votes) -> IntArray:
 
         s_u = argmax_k  mean_n [ vote_k(n) = y_n ] b_n
 
-    b_n is 1 on rows without votes, so the first member is the one of least error.
+    b_n is 1 on rows without votes, so the first member is the one with the smallest error.
 
     References
     ----------
@@ -195,7 +195,7 @@ def boosting_order(votes: Votes) -> IntArray:
 
     d starts as the row weights. This is the update of AdaBoost for K = 2 and of SAMME
     for more classes: afterwards the error of s_u is the error of chance, 1 - 1/K. If even
-    the least error reaches it, d is reset and the member is chosen again; d is also
+    the smallest error reaches it, d is reset and the member is chosen again; d is also
     reset after an error of zero.
 
     References

@@ -94,8 +94,8 @@ class OrderPruner(OrderedPruner):
           and the rows on which the whole committee fails.
         - "margin-distance": members that move the margins of all rows closest to a
           small target.
-        - "complementarity": members that are right most often where the committee so
-          far is wrong.
+        - "complementarity": adds the member with the best accuracy on the rows that the
+          current committee misclassifies.
         - "concurrency": backwards, removes the member that helps the others least.
         - "boosting-order": least error on rows weighted as in boosting.
         - "contribution": contribution to the vote of all members (EPIC).
@@ -275,7 +275,7 @@ class ReduceErrorPruner(OrderedPruner):
 class _Chosen:
     """Members chosen so far, in order, and those that are free.
 
-    Errors that differ by a part of 1e-10 of `unit`, or of the least error if it
+    Errors that differ by a part of 1e-10 of `unit`, or of the smallest error if it
     is None, are equal.
     """
 
@@ -287,7 +287,7 @@ class _Chosen:
         self.free: BoolArray = np.ones(len(rank), dtype=bool)
 
     def grow(self) -> None:
-        """Add the member of least error."""
+        """Add the member with the smallest error."""
         error = self.committee.errors_with()
         self._put(len(self.members), self._best(error))
 

@@ -91,7 +91,7 @@ def drep(votes: Votes, rho: float = 0.4) -> IntArray:
         G = the rho |H| free members k of least  mean_j diff_kj,  j chosen before
         s_u = argmin_{k in G}  error( {s_1, ..., s_u-1, k} )
 
-    The first member is the one of least error. diff is over the rows that both vote on, 0
+    The first member is the one with the smallest error. diff is over the rows that both vote on, 0
     if there are none. In the error, which is of the vote of equals, a tie counts one
     half. rho in (0, 1] is the share of the free members, rounded up, of which the error
     decides: 1 is greedy reduction of the error. The authors stop at the first step that
@@ -287,7 +287,7 @@ def symmetric_divergence(ballots: Ballots, smoothing: float) -> FloatArray:
         J_ij = mean_n sum_k (p_ink - p_jnk) log(p_ink / p_jnk)
 
     on the rows on which both members vote, by matrix products. Rows of F are cut
-    at zero, scaled to sum one and mixed with a share `smoothing` of the uniform
+    at zero, scaled to sum to one and mixed with a share `smoothing` of the uniform
     distribution. Pairs without a common row have the mean J of the others.
     """
     own, cross, n = ballots.total(_divergence_sums, smoothing)

@@ -36,7 +36,7 @@ class RidgeWeights(Combiner):
 
     v are the `SimplexWeights`, c is the variance of their errors, and S = sum_n s_n.
     Weights may have any sign and any sum. As rho grows, w approaches v; for rho = 0 it
-    is the least-squares solution (with an intercept) that is nearest to v.
+    is the least-squares solution (with an intercept) closest to v.
 
     For regression only. It keeps all members and has a smaller error than `EPPruner`,
     which keeps few.
@@ -162,7 +162,7 @@ class _Ridge(NamedTuple):
 
 
 def _shares(losses: FloatArray, n_rows: float) -> FloatArray:
-    """Return losses^(-power n_rows / 2), scaled to sum one."""
+    """Return losses^(-power n_rows / 2), scaled to sum to one."""
     least = losses.min()
     ratio = losses / least if least > 0 else np.where(losses > 0, np.inf, 1.0)
     p = ratio ** (-0.5 * _POWER * n_rows)

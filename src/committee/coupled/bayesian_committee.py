@@ -144,8 +144,8 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
     metric : {"learned"}, default=None
         "learned" learns in which directions the target varies, as in
         `CellKernelRegressor`.
-    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
-    default=None
+    kernel : str or callable, default=None
+        "rbf", "exponential", "matern32", "matern52", "linear" or a callable.
         None chooses among "exponential", "matern32", "matern52" and "rbf" by
         leave-one-out error.
     gamma : float, default=None
@@ -212,6 +212,7 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,) or (N, T)
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         subsets : sequence of lists of row numbers, default=None
             Disjoint lists of row numbers, one for each expert, instead of cells or
             random subsets. They refer to this X, so they cannot be used in
@@ -236,7 +237,8 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
 
     Parameters
     ----------
-    method, subsets, max_rows, metric, kernel, gamma, alpha, joint, n_jobs, \
+    method, subsets, max_rows, metric, kernel, gamma, alpha, joint, n_jobs :
+        As for `BayesianCommitteeRegressor`.
     random_state :
         As for `BayesianCommitteeRegressor`.
 
@@ -271,6 +273,7 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
         y : array-like of shape (N,)
             Labels of any type.
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         subsets : sequence of lists of row numbers, default=None
             As for `BayesianCommitteeRegressor`.
 

@@ -151,8 +151,8 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
         Whether to fit the cells to the residuals of a smooth trend over all rows, a
         kernel machine on up to 300 points. None uses a trend if there are at least
         1,000 rows and the leave-one-out error falls by at least 2 %.
-    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
-    default=None
+    kernel : str or callable, default=None
+        "rbf", "exponential", "matern32", "matern52", "linear" or a callable.
         A callable takes two arrays of points and returns their kernel matrix. None
         chooses among "exponential", "matern32", "matern52" and "rbf" by leave-one-out
         error.
@@ -228,7 +228,8 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
             Rows of a Dask collection are sent once to the worker that fits their cell.
             The result is the same as for arrays in memory.
         y : array-like of shape (N,) or (N, T), or a Dask collection
-        sample_weight : array-like of shape (N,) or a Dask collection, default=None
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------
@@ -249,7 +250,8 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
 
     Parameters
     ----------
-    max_cell, metric, trend, kernel, gamma, alpha, coupling, n_coupling, precision, \
+    max_cell, metric, trend, kernel, gamma, alpha, coupling, n_coupling, precision :
+        As for `CellKernelRegressor`.
     n_jobs :
         As for `CellKernelRegressor`.
 
@@ -258,7 +260,8 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
     classes_ : array of shape (K,)
     slope_ : float
         b, fitted on leave-one-out scores.
-    cells_, subsets_, kernel_, alpha_, coupling_, trend_, metric_, loo_error_, \
+    cells_, subsets_, kernel_, alpha_, coupling_, trend_, metric_, loo_error_ :
+        As for `CellKernelRegressor`; the error is the squared error of targets +-1.
     coupling_points_, n_iter_, converged_, n_features_in_ :
         As for `CellKernelRegressor`; the error is the squared error of targets +-1.
 
@@ -284,7 +287,8 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
             As for `CellKernelRegressor`.
         y : array-like of shape (N,), or a Dask collection
             Labels of any type.
-        sample_weight : array-like of shape (N,) or a Dask collection, default=None
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------

@@ -43,7 +43,8 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
 
     Parameters
     ----------
-    n_members, kernel, gamma, alpha, coupling, coupling_set, n_coupling, topology, \
+    n_members, kernel, gamma, alpha, coupling, coupling_set, n_coupling, topology :
+        As for `CoupledKernelRegressor`.
     overlap, solver, allow_indefinite, tol, max_iter, weigh_on, random_state :
         As for `CoupledKernelRegressor`.
     combiner : combiner or str, default=None
@@ -58,7 +59,8 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
     slope_ : float
         Slope of p(k | x) ~ exp(slope s_k), fitted on the rows used to weigh the
         members. For each row, the member that was trained on it is left out.
-    subsets_, members_, weights_, support_members_, coupling_points_, n_iter_, \
+    subsets_, members_, weights_, support_members_, coupling_points_, n_iter_ :
+        As for `CoupledKernelRegressor`; members predict the scores f_jk.
     converged_, n_features_in_ :
         As for `CoupledKernelRegressor`; members predict the scores f_jk.
 
@@ -105,6 +107,7 @@ class CoupledKernelClassifier(KernelClassifierMixin, CoupledKernel):
         y : array-like of shape (N,)
             Labels of any type.
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         X_coupling : array-like of shape (n_c, n_features), default=None
             As for `CoupledKernelRegressor`.
         subsets : sequence of n_members lists of row numbers, default=None

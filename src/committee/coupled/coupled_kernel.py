@@ -322,8 +322,8 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
     n_members : int, default=8
         Number q of submodels. One means a single regularisation network without
         coupling.
-    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
-    default="rbf"
+    kernel : str or callable, default="rbf"
+        "rbf", "exponential", "matern32", "matern52", "linear" or a callable.
         A callable takes two arrays of points and returns their kernel matrix, which may
         be indefinite.
     gamma : float, default=None
@@ -433,6 +433,7 @@ class CoupledKernelRegressor(KernelRegressorMixin, CoupledKernel):
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,) or (N, T)
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         X_coupling : array-like of shape (n_c, n_features), default=None
             Points on which the submodels are coupled. Pass the rows to be predicted for
             a transductive fit. A Dask collection is computed. In a pipeline request it

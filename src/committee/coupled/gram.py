@@ -95,7 +95,8 @@ class GramBlocks:
         D_j, disjoint.
     X_coupling : array of shape (n_c, d)
     layout : Layout
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     keep : bool
         Keep every block, to solve for several alpha and coupling; otherwise a
         window of the most recent.

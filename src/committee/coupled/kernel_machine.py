@@ -88,7 +88,7 @@ class KernelMachine(BaseEstimator):
         cells = f"CellKernel{'Classifier' if is_classifier(self) else 'Regressor'}"
         refuse_dask(
             f"{type(self).__name__} needs all rows in one place: take {cells} for Dask "
-            "collections, or compute() as many rows as fit.",
+            "collections, or compute() as many rows as fit into memory.",
             *(X, y, s),
         )
         return memory_rows(self, check, X, y, s)

@@ -117,8 +117,8 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
 
     Parameters
     ----------
-    kernel : {"rbf", "exponential", "matern32", "matern52", "linear"} or callable, \
-    default="rbf"
+    kernel : str or callable, default="rbf"
+        "rbf", "exponential", "matern32", "matern52", "linear" or a callable.
     gamma : float, default=None
         Kernel coefficient. None means 1 / the median of the squared distances.
     alpha : float, default=1.0
@@ -149,6 +149,7 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,) or (N, T)
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------
@@ -200,6 +201,7 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
         X : array-like of shape (N, n_features)
         y : array-like of shape (N,)
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
 
         Returns
         -------

@@ -233,7 +233,7 @@ def chunked_rows(
     if not number and np.ndim(sample_weight) == 0:
         raise ValueError(
             "sample_weight must have one entry for each row, or be a plain number. Got "
-            "an array without axes."
+            "a 0-dimensional array."
         )
     blocks = row_chunks(X=X, y=y, sample_weight=None if number else sample_weight)
     lead = blocks["X"]

@@ -63,7 +63,7 @@ def search_coupled(
     sample_weight: Any = None,
     verbose: bool = False,
 ) -> SearchResult:
-    """Try every (gamma, alpha, coupling) and return the one of least error.
+    """Try every (gamma, alpha, coupling) and return the one with the smallest error.
 
     Errors are leave-one-out errors in closed form, and members are weighed on the
     leave-one-out predictions. Subsets and coupling points are the same for all
@@ -82,6 +82,7 @@ def search_coupled(
     X_coupling : array-like of shape (n_c, n_features), default=None
         Coupling points of a transductive fit.
     sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     verbose : bool, default=False
         Whether to show a progress bar on standard error.
 
@@ -156,11 +157,12 @@ def _check_options(
             len(values) and all(np.isfinite(v) and v > 0 for v in values)
         ):
             raise ValueError(
-                f"{name} must be positive numbers, at least one. Got {list(values)}."
+                f"{name} must be a non-empty list of positive numbers. Got {list(values)}."
             )
     if not (len(couplings) and np.all(np.isfinite(couplings))):
         raise ValueError(
-            f"couplings must be finite numbers, at least one. Got {list(couplings)}."
+            "couplings must be a non-empty list of finite numbers. Got "
+            f"{list(couplings)}."
         )
 
 

@@ -47,8 +47,8 @@ def solve_coupled(
 
         H_j a_j - nu sum_{k ~ j} Kc_j'Kc_k a_k = Kt_j' r_j
 
-    with r_j = y_j, or where there are sample weights rows of both r_j and Kt_j times
-    their square roots.
+    with r_j = y_j. With sample weights, the rows of r_j and Kt_j are multiplied by the
+    square roots of their weights.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ def solve_coupled(
     alpha : float
         The ridge, 1 / gamma of the paper.
     coupling : float
-        nu. Negative values make submodels disagree, while the system is definite.
+        nu. Negative values make submodels disagree. The system must be definite.
     allow_indefinite : bool
         Solve the equations also for a negative coupling at which the problem has no
-        minimum, by block LU; a warning has the limit and the condition.
+        minimum, by block LU. A warning states the limit and the condition number.
 
     Returns
     -------
@@ -71,9 +71,9 @@ def solve_coupled(
     Raises
     ------
     NotPositiveDefiniteError
-        For a negative coupling states the limit.
+        If a negative coupling is below the limit, which the message states.
     numpy.linalg.LinAlgError
-        Where an indefinite system is singular, or nearly so.
+        If an indefinite system is singular, or nearly so.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def _stationary(
     ring = gram.layout.topology == "ring"
     block = system_block(gram, alpha, nu)
     near = (
-        f"At coupling={nu:g} the system is {{}}: an eigenvalue is too near to zero. "
-        f"Give another coupling; from {limit:.6g} on the problem has a minimum."
+        f"At coupling={nu:g} the system is {{}}: an eigenvalue is close to zero. "
+        f"Choose coupling >= {limit:.6g}, for which the problem has a minimum."
     )
     try:
         coef, condition = solve_blocks_indefinite(block, RightSides(gram, Y), ring=ring)

@@ -125,7 +125,8 @@ def pairwise_kappa(
     held_out : bool array of shape (N, M), default=None
         True where the member votes. Each pair is compared on the rows on which both
         vote.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
+        Sample weights.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def error_correlation(
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
     held_out : bool array of shape (N, M), default=None
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
         Sample weights; C is the weighted mean.
 
     Returns

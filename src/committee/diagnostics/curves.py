@@ -152,6 +152,7 @@ def expected_calibration_error(
         Class codes 0..K-1.
     n_bins : int, default=10
     sample_weight : array-like of shape (N,), default=None
+        Sample weights.
 
     Returns
     -------

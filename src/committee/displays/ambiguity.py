@@ -28,7 +28,7 @@ class AmbiguityDisplay(Display):
         u'C_k u        = sum_m u_m C_mm - diversity,    C_k of the first k members
 
     w are the committee's weights; the last point is the committee itself with weights
-    scaled to sum one. Without weights, or with negative ones, members have equal votes.
+    scaled to sum to one. Without weights, or with negative ones, members have equal votes.
 
     Parameters
     ----------

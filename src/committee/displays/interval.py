@@ -25,7 +25,8 @@ class IntervalDisplay(Display):
         Targets. Targets outside of their interval are drawn in red.
     coverage : float, default=None
         The coverage that was requested.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
+        Sample weights.
 
     Attributes
     ----------

@@ -157,7 +157,8 @@ class KappaErrorDisplay(Display):
             Class codes 0..K-1.
         held_out : bool array of shape (N, M), default=None
             True where a member votes. Pairs without a common row are left out.
-        sample_weight : array of shape (N,), default=None
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         names : sequence of M names, default=None
         """
         F = check_predictions(F)

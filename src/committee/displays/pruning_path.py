@@ -52,7 +52,7 @@ class PruningPathDisplay(Display):
     """Error, evidence and test error of committees against their size.
 
     The test error is the same measure on other rows. If several committees of a path
-    have the same size, the line goes through the one with the least error, and the others
+    have the same size, the line goes through the one with the smallest error, and the others
     are dots.
 
     Parameters
@@ -80,7 +80,7 @@ class PruningPathDisplay(Display):
         As given.
     error_name, error_label, note : str
     best : array
-        For each size, in increasing order, the step with the least error.
+        For each size, in increasing order, the step with the smallest error.
     evidence_ax_ : matplotlib Axes or None
         Axes of the evidence, on the right.
 
@@ -139,7 +139,7 @@ class PruningPathDisplay(Display):
             Targets, or class codes.
         members : array of shape (M,), default=None
             Numbers of the members in F_test; all members of the path by default.
-        sample_weight : array of shape (N,), default=None
+        sample_weight : array-like of shape (N,), default=None
             Weights of the test rows.
         """
         _check_both("F_test", F_test, "y_test", y_test)
@@ -250,7 +250,7 @@ class PruningPathDisplay(Display):
         legend_above(ax, self.evidence_ax_)
 
     def _plot_error(self, ax: Any, few: bool, kwargs: dict[str, Any]) -> None:
-        """Draw the least error of each size as a line, and the others as dots."""
+        """Draw the smallest error of each size as a line, and the others as dots."""
         size, error = self.size[self.best], self.error[self.best]
         error = np.where(np.isfinite(error), error, np.nan)
         others = np.setdiff1d(np.arange(len(self.size)), self.best)

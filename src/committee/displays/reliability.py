@@ -82,6 +82,7 @@ class ReliabilityDisplay(Display):
             Labels.
         n_bins : int, default=10
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         ax : matplotlib Axes, default=None
         **kwargs
             Passed to `Axes.errorbar`, which draws the points.
@@ -140,6 +141,7 @@ class ReliabilityDisplay(Display):
             Class codes 0..K-1.
         n_bins : int, default=10
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         what : str, default=None
             The event that the probability refers to.
         """

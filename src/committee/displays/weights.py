@@ -31,7 +31,7 @@ class WeightsDisplay(Display):
         w_m +- sqrt(V_mm)    for the members with w_m != 0
 
     Ten members or more with equal weights and no posterior are drawn as one bar.
-    `from_estimator` scales weights that are not negative to sum one.
+    `from_estimator` scales non-negative weights to sum to one.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class WeightsDisplay(Display):
     std : array of shape (M,), default=None
         Posterior standard deviations.
     names : sequence of M names, default=None
-        Numbers of the members by default.
+        Default: the indices of the members.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class WeightsDisplay(Display):
         self.bars: list[IntArray] = _bars(self.weights, self.order, self.std is None)
 
     def bar_name(self, bar: IntArray) -> str:
-        """Return the name of the member of a bar, or the number of its members."""
+        """Return the label of a bar: a member's name, or the number of members."""
         if len(bar) == 1:
             return str(self.names[bar[0]])
         return f"{len(bar):,} members, each"

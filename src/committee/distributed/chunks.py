@@ -193,7 +193,7 @@ def _scheduler() -> Iterator[None]:
     except Exception as error:
         if _is_loss(error):
             raise RuntimeError(
-                "The Dask scheduler went away before the work was done. Connect to a "
+                "The connection to the Dask scheduler was lost before the work was done. Connect to a "
                 "new one and fit again; EPPruner and ARDPruner with checkpoint=PATH "
                 "continue from their last sweep."
             ) from error

@@ -86,8 +86,8 @@ class Roster:
     """The members of a fitted ensemble, and how they predict."""
 
     members: list[Member]
-    #: The ensemble's own weights, (M,), with sum one; None if it does not average its
-    #: members (a median, a second layer).
+    #: The ensemble's own weights, (M,), which sum to one; None if it does not average its
+    #: members (for example, a median or a stacking layer).
     weights: FloatArray | None
     #: Labels in the order of F's last axis, (K,); None for regression.
     classes: Any = None
@@ -97,7 +97,7 @@ class Roster:
     #: boosting rounds.
     output: Output = "soft"
     #: How weighted sums become probabilities: "mean" (their shares), "slope" (the rule of
-    #: the combiner, for weights of sum one), "softmax" (of scores), or "combiner" (the
+    #: the combiner, for weights that sum to one), "softmax" (of scores), or "combiner" (the
     #: rule of the combiner).
     link: Link = "mean"
     #: A logarithmic pool combines log clip(f_m, floor, 1); None: f_m is combined.
@@ -178,7 +178,7 @@ class Roster:
 
 
 def equal_weights(n: int) -> FloatArray:
-    """Return n weights with sum one."""
+    """Return n weights that sum to one."""
     return np.full(n, 1.0 / n)
 
 
@@ -217,7 +217,7 @@ def unseen_rows(seen: Sequence[IntArray], n_rows: int) -> BoolArray:
 
 
 def feature_importances(roster: Roster, n_features: int) -> FloatArray:
-    """Return the weighted mean of the members' feature importances, with sum one.
+    """Return the weighted mean of the members' feature importances, which sum to one.
 
         i_j = sum_m |w_m| i_mj / sum_m |w_m|,    sum_j i_mj = 1
 
@@ -237,7 +237,7 @@ def feature_importances(roster: Roster, n_features: int) -> FloatArray:
 
 
 def _of_member(member: Member, n_features: int) -> FloatArray:
-    """Return the importances of one member for all columns, with sum one or zero."""
+    """Return the importances of one member for all columns, which sum to one or zero."""
     bare, columns = bare_tree(member), np.arange(n_features)
     if isinstance(member, OnColumns):
         columns = np.asarray(member.columns)

@@ -206,7 +206,7 @@ def rebuild(rounds: Sequence[Any], weights: FloatArray, offset: Any = 0.0) -> An
     elif abs(total - 1.0) > 1e-12 or np.any(offset):
         raise ValueError(
             "Rounds on top of an `init` estimator fit into one booster only if their "
-            f"weights have sum one. Got {total:g}, and the offset {offset}; keep the "
+            f"weights sum to one. Got {total:g}, and the offset {offset}; keep the "
             "committee instead."
         )
     return rounds[0].rebuild([rounds[int(m)] for m in kept], weights[kept], start)
@@ -233,7 +233,7 @@ class Rebuilt:
 def rebuilt(members: Sequence[Member], weights: FloatArray) -> Rebuilt | None:
     """Return the booster of weighted rounds; None for other members, or without one.
 
-    If start depends on x, there is a booster only for weights with sum one.
+    If start depends on x, there is a booster only for weights that sum to one.
     """
     if not all(isinstance(member, Round) for member in members):
         return None
@@ -278,9 +278,9 @@ class Losses:
         known = self.regression | self.classification | self.unweighable
         if loss not in known or not plain:
             raise ValueError(
-                "ONNX needs a booster whose trees add up to its predictions or to log "
-                f"odds, with NaN for missing values. Got a {type(model).__name__} with "
-                f"{self.option}={loss!r}."
+                "to_onnx supports boosters whose trees sum to the prediction or the "
+                "log-odds and that encode missing values as NaN. Got a "
+                f"{type(model).__name__} with {self.option}={loss!r}."
             )
 
 

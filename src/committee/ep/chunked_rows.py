@@ -70,7 +70,7 @@ class ChunkedProbitRows:
         return swept.map(itemgetter(0)), swept.sum(itemgetter(1))
 
     def save(self, sites: Chunks, folder: Path) -> None:
-        """Let every worker save the sites of its chunks."""
+        """Save the sites of each chunk on its worker."""
         numbered(len(sites)).sum(_save, sites, folder)
 
     def load(self, folder: Path) -> Chunks:

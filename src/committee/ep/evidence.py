@@ -30,7 +30,7 @@ def classification_path(
     group: int = 1,
     **options: Any,
 ) -> Path:
-    """Raise log Z - price x size of probit votes, from no member upwards.
+    """Maximise log Z - price x size for probit votes, starting without members.
 
         p(w) = prod_i 2 N(w_i | 0, 1/alpha_i) [w_i > 0],   p(y_n | w) = Phi(w'S_n)
 
@@ -39,7 +39,7 @@ def classification_path(
     S : array of shape (N, M)
         Signed rows S_n = y_n F_n, y_n = -1 or 1; 0 where a member abstains. For K
         classes the K - 1 rows F[n, :, y_n] - F[n, :, k] of a case follow each other.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
         Row weights, as powers of the terms.
     group : int
         Consecutive rows that make one case and share its weight; the case is wrong
@@ -91,7 +91,7 @@ def regression_path(
     loss: Loss | None = None,
     **options: Any,
 ) -> Path:
-    """Raise log Z - price x size under Gaussian noise, from no member upwards.
+    """Maximise log Z - price x size under Gaussian noise, starting without members.
 
         p(w) = prod_i 2 N(w_i | 0, 1/alpha_i) [w_i > 0],   y_n = w'F_n + N(0, noise)
 
@@ -103,7 +103,7 @@ def regression_path(
         Targets.
     noise : float, default=None
         Noise variance. Default: learned along the path.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
         Row weights.
     loss : callable, default=None
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
@@ -136,10 +136,10 @@ def moments_path(
     noise: float | None = None,
     **options: Any,
 ) -> Path:
-    """Run `regression_path` from moments, whose G must be positive semi-definite.
+    """Run `regression_path` from moments. G must be positive semi-definite.
 
-    `rows` are `Targets` or `ChunkedTargets`, to leave out one by one; without them the
-    leave-one-out error is the generalised cross-validation of the moments.
+    `rows` are `Targets` or `ChunkedTargets`, for the exact leave-one-out error. Without
+    them it is approximated by generalised cross-validation from the moments.
     """
     likelihood = GaussianLikelihood(
         moments,

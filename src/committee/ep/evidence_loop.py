@@ -86,7 +86,7 @@ class PathStep:
 def preferred(steps: Sequence[PathStep], rule: Rule = "min-loo") -> PathStep:
     """Return the step that a rule prefers.
 
-    "min-loo" takes the least leave-one-out error, the first of equals (Chen 3.6);
+    "min-loo" takes the smallest leave-one-out error, the first of equals (Chen 3.6);
     "max-evidence" the largest log evidence; "max-density" the largest leave-one-out
     log density, the first of equals; "one-se" the smallest committee whose
     error is within one standard error of the least.

@@ -178,7 +178,7 @@ def _sweep(
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """q(w) = N(mean, cov), and what comes with it.
+    """Posterior q(w) = N(mean, cov), with its evidence and leave-one-out errors.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def regression_posterior(
         Inverse prior variances.
     noise : float
         Noise variance.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
         Row weights: a row of weight 2 counts as two equal rows.
     truncated : bool
         False drops [w_i > 0] and the factor 2: ridge regression, exactly.
@@ -301,7 +301,7 @@ def classification_posterior(
         Signed rows S_n = y_n F_n, y_n = -1 or 1; 0 where a member abstains.
     alpha : float or array of shape (M,)
         Inverse prior variances.
-    sample_weight : array of shape (N,), default=None
+    sample_weight : array-like of shape (N,), default=None
         Powers of the terms: a row of weight 2 counts as two equal rows.
     group : int
         Consecutive rows that make one case, K - 1 for K classes; they share a weight.

@@ -77,7 +77,7 @@ def merge(models: Sequence[Any], weights: Any = None) -> Any:
     """
     if not isinstance(models, (list, tuple)) or not models:
         raise ValueError(
-            f"merge takes a list of one fitted model or more. Got {type(models).__name__}."
+            f"merge takes a non-empty list of fitted models. Got {type(models).__name__}."
         )
     models = list(models)
     w = np.full(len(models), 1 / len(models)) if weights is None else weights
@@ -242,8 +242,8 @@ def _merged(models: list[Any], w: FloatArray, offset: Any) -> Any:
     shares = np.repeat(w / [len(r) for r in rosters], [len(r) for r in rosters])
     if np.ndim(offset) or offset:
         raise ValueError(
-            "A forest averages, and has no room for an intercept or for logarithms: use "
-            "to_onnx."
+            "A forest averages its trees; it cannot represent an intercept or a "
+            "logarithmic pool: use to_onnx."
         )
     if rosters[0].classes is None:
         forest = regression_forest(trees, shares, first.n_features_in_)
@@ -345,7 +345,7 @@ def _checked_weights(weights: Any, n: int) -> FloatArray:
     w = as_floats(weights)
     if w is None or w.shape != (n,) or not np.all(abs(w) <= _LARGEST) or not np.any(w):
         raise ValueError(
-            f"weights must be {n} numbers of at most {_LARGEST:g} in size, one for each "
+            f"weights must be {n} numbers between -{_LARGEST:g} and {_LARGEST:g}, one for each "
             f"model, not all zero. Got {weights!r}."
         )
     return w

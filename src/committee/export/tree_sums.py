@@ -56,7 +56,7 @@ def _check(committee: Any) -> None:
         what = "a transformer of X before its members"
     if what is not None:
         raise ValueError(
-            f"A sum of trees takes the columns of X. This committee has {what}: use "
+            f"A sum of trees needs members on the columns of X. This committee has {what}: use "
             "to_onnx or committee.save."
         )
 
@@ -95,7 +95,7 @@ def _part(committee: Any, member: Member, T: int) -> tuple[TreeTable, FloatArray
         or (len(found.trees) > 1 and (logarithms or roster.output == "hard"))
     ):
         raise ValueError(
-            "A sum of trees has members whose trees add up. Got a member of the kind "
+            "A sum of trees needs members that are sums of trees. Got a member of type "
             f"{type(bare).__name__}: use to_onnx or committee.save."
         )
     table, base = found.trees, found.base

@@ -53,7 +53,7 @@ class Gate(ABC, BaseEstimator):
     Parameters
     ----------
     columns : list of column numbers or names, default=None
-        Columns of X that the gate uses; they must be finite numbers. None: all columns.
+        Columns of X that the gate uses, without NaN and inf. None means all columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"columns": ["array-like", None]}
@@ -84,8 +84,8 @@ class Gate(ABC, BaseEstimator):
             Targets, or class codes 0..K-1.
         held_out : bool array of shape (N, M), default=None
             True where the member did not train on the row. Other entries of F are
-            ignored. None: all entries are used.
-        sample_weight : array of shape (N,), default=None
+            ignored. None means all entries are used.
+        sample_weight : array-like of shape (N,), default=None
             Weights of the rows. Only their ratios matter.
 
         Returns
@@ -253,7 +253,7 @@ CLEAR = 3.0
 
 
 def static_weights(combiner: Combiner | None, votes: Votes) -> FloatArray:
-    """Return the weights of a combiner (default: `SimplexWeights()`), with sum one."""
+    """Return the weights of a combiner (default: `SimplexWeights()`), which sum to one."""
     # A gate weighs probabilities, not their logarithms.
     combiner = (SimplexWeights() if combiner is None else combiner).copy_for("votes")
     combiner.fit(
@@ -274,7 +274,7 @@ def static_weights(combiner: Combiner | None, votes: Votes) -> FloatArray:
 
 
 def present_shares(G: FloatArray, mask: BoolArray | None) -> FloatArray:
-    """Return the weights (M,) or (N, M) of the members present, rows of sum one.
+    """Return the weights (M,) or (N, M) of the members present, rows that sum to one.
 
     Where all members present have weight zero, they get equal weights.
     """

@@ -41,10 +41,11 @@ class NeighbourGate(Gate):
     - "soft": h_m ~ w_m e_m / e_m(x), with static weights w. e_m is the mean squared error
       over all rows, and e_m(x) the mean of e_m and the mean squared error among the
       neighbours (for classes, of probabilities against one-hot targets). The weights are
-      (1 - share) w + share h(x). The share has the least error on the rows of `fit`, each
+      (1 - share) w + share h(x). The share has the smallest error on the rows of `fit`, each
       predicted without itself, and is then shrunk by three standard errors of its gain.
-    - "ola": the member that is right most often (Woods, Kegelmeyer and Bowyer 1997), or
-      has the least squared error. Members that tie get equal weights.
+    - "ola": the most accurate member among the neighbours (Woods, Kegelmeyer and Bowyer
+      1997); for regression, the one with the smallest squared error. Members that tie
+      get equal weights.
     - "lca": the same, among the neighbours for which the member predicts the class that
       it predicts at x.
     - "knora-e": the members that are right on all neighbours; if there are none, on the
@@ -53,8 +54,8 @@ class NeighbourGate(Gate):
     - "des-p": the members that are right more often than chance, 1 / K (Woloszynski et
       al. 2012).
 
-    If no member qualifies, all get equal weights. A member that abstains on all neighbours
-    is judged by all its rows, except by "knora-e", where it gets no weight.
+    If no member qualifies, all get equal weights. If a member made no prediction for any
+    neighbour, its accuracy on all its rows is used; with "knora-e" it gets no weight.
 
     Parameters
     ----------
@@ -63,10 +64,10 @@ class NeighbourGate(Gate):
     n_neighbors : int, default=7
         k. With fewer rows all of them are neighbours.
     columns : list of column numbers or names, default=None
-        Columns of X that the gate uses; they must be finite numbers. None: all columns.
+        Columns of X that the gate uses, without NaN and inf. None means all columns.
     static : combiner, default=None
         Learns the static weights w of "soft" on the same F, such as `Average()` for
-        members of one bag. None: `SimplexWeights()`. Other methods ignore it.
+        members of one bag. None means `SimplexWeights()`. Other methods ignore it.
 
     Attributes
     ----------
@@ -238,7 +239,7 @@ def _longest(streaks: IntArray) -> Any:
 
 
 def _shares(counts: Any) -> FloatArray:
-    """Return rows scaled to sum one; equal shares where a row is all zero."""
+    """Return rows scaled to sum to one; equal shares where a row is all zero."""
     shares = np.asarray(counts, dtype=np.float64)
     shares = np.where(shares.any(axis=1, keepdims=True), shares, 1.0)
     return shares / shares.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]

@@ -43,22 +43,22 @@ class SoftmaxGate(Gate):
 
     z is x scaled to mean zero and variance one, v is the squared error of the static
     weights w, and for classes y_n is one-hot. The penalty is the best of four on five
-    folds. The share has the least error on the same folds and is then shrunk by three
+    folds. The share has the smallest error on the same folds and is then shrunk by three
     standard errors of its gain. If no gain is left the share is zero, and the gate
     returns the static weights.
 
     Parameters
     ----------
     columns : list of column numbers or names, default=None
-        Columns of X that the gate uses; they must be finite numbers. None: all columns.
+        Columns of X that the gate uses, without NaN and inf. None means all columns.
     static : combiner, default=None
         Learns the static weights w on the same F. Its weights must not be negative.
-        None: `SimplexWeights()`.
+        None means `SimplexWeights()`.
 
     Attributes
     ----------
     static_weights_ : array of shape (M,)
-        w, with sum one.
+        w, which sum to one.
     gate_share_ : float
         The share.
     penalty_ : float
@@ -171,7 +171,7 @@ class GatedErrors:
     E: FloatArray
     #: log w, -inf where a member abstains: (N, M) or (M,).
     start: FloatArray
-    #: Row weights with sum one, (N,).
+    #: Row weights that sum to one, (N,).
     s: FloatArray
     #: The static weights of the members that are present: (N, M) or (M,).
     static: FloatArray

@@ -303,8 +303,8 @@ def shrink_predictor(
     valid = [isinstance(limit, Real) and float(limit) > 0 for limit in limits]
     if valid != [True]:
         raise ValueError(
-            "Pass one limit above 0: max_models, such as 3, or max_seconds, such as "
-            f"0.0001. Got {given}."
+            "Pass exactly one positive limit: max_models (for example 3) or max_seconds "
+            f"(for example 0.0001). Got {given}."
         )
     combiner = CommitteeEnsembler(
         problem_type=_task(predictor), combiner=combiner

@@ -131,6 +131,7 @@ class CommitteeEnsembler:
         time_limit, identifiers : optional
             Ignored.
         sample_weight : array-like of shape (N,), default=None
+            Sample weights.
         """
         F = self._matrix(predictions)
         y = column_or_1d(labels)

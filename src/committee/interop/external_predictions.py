@@ -63,7 +63,9 @@ class Predictions:
         A label that is text in a file, such as "1", may be a number in y.
         """
         if self.classes is None:
-            raise ValueError("Numbers have no labels: give y to the combiner as it is.")
+            raise ValueError(
+                "Regression targets have no labels: pass y to the combiner unchanged."
+            )
         labels = np.asarray(self.classes).tolist()
         code_of = {_as_text(label): k for k, label in enumerate(labels)}
         found = [code_of.get(_as_text(label), -1) for label in np.asarray(y).tolist()]
@@ -144,12 +146,12 @@ def _check_gaps(
     broken = np.flatnonzero(odd.any(axis=tuple(i for i in range(F.ndim) if i != 1)))
     if len(broken):
         raise ValueError(
-            f"{where}{names[broken[0]]} has rows that are infinite, or NaN for some of "
-            "the classes. A row without a prediction must be NaN as a whole."
+            f"{where}{names[broken[0]]} contains infinity, or rows with NaN for only "
+            "some classes. Mark a missing prediction by NaN in all classes."
         )
     empty = np.flatnonzero(~whole.any(axis=0))
     if len(empty):
-        raise ValueError(f"{where}{names[empty[0]]} has no predictions, all are NaN.")
+        raise ValueError(f"{where}{names[empty[0]]} has no predictions: all are NaN.")
 
 
 def _check_probabilities(
@@ -252,8 +254,8 @@ def read_predictions(
             values = values[:, _order(columns, labels, path)]
         if rows is not None and index is not None and not rows.equals(index):
             raise ValueError(
-                f"{path.name} has other rows than {first}, or another order, by their "
-                "index: all files must be of the same rows."
+                f"{path.name}: its index differs from that of {first}; all files must "
+                "contain the same rows in the same order."
             )
         if rows is not None and index is None:
             index, first = rows, path.name
@@ -278,8 +280,8 @@ def _paths(folder: Path, names: Iterable[str] | None) -> dict[str, Path]:
     stems = checked_names(path.stem for path in files)
     if not files:
         raise ValueError(
-            f"{folder} has no .npy or .parquet files. Write one for each member, such as "
-            "by np.save(folder / 'forest.npy', predictions)."
+            f"{folder} has no .npy or .parquet files. Write one file for each "
+            "member, for example with np.save(folder / 'forest.npy', predictions)."
         )
     by_name = dict(zip(stems, files, strict=True))
     if names is None:
@@ -302,7 +304,7 @@ def _read(path: Path) -> tuple[FloatArray, Any, Any]:
         except (ValueError, EOFError, OSError, MemoryError) as error:
             raise ValueError(
                 f"{path.name} is not a complete array of numbers; Python objects are not "
-                "read. Write it by np.save of np.asarray(predictions, dtype=float)."
+                "read. Save it with np.save(path, np.asarray(predictions, dtype=float))."
             ) from error
     else:
         frame = _frame(path)
@@ -337,7 +339,7 @@ def _order(columns: Any, labels: Any, path: Path) -> list[int]:
     wanted = [str(label) for label in labels]
     if len(place) != len(columns) or sorted(wanted) != sorted(place):
         raise ValueError(
-            f"{path.name} has the columns {', '.join(columns)}, and the classes are "
-            f"{', '.join(wanted)}: one column for each, named by it, is expected."
+            f"{path.name} must have one column for each class, named after it: "
+            f"{', '.join(wanted)}. Got {', '.join(columns)}."
         )
     return [place[label] for label in wanted]

@@ -235,7 +235,7 @@ class SoftMargin(NamedTuple):
     """The solution of the programme and of its dual.
 
     w (M,) are the weights, rho the margin, objective the mean margin of the worst rows,
-    u (N, R) the multipliers of the rows, with sum one, n_iter the programmes solved.
+    u (N, R) the multipliers of the rows, which sum to one, n_iter the programmes solved.
     """
 
     w: FloatArray

@@ -88,7 +88,7 @@ class AdaBoost(BatchedGenerator):
     """
 
     output: ClassVar[Output] = "hard"
-    #: Of 1, 2, 3, 4, 6, 8 and no limit it had the least mean error and mean rank,
+    #: Of 1, 2, 3, 4, 6, 8 and no limit it had the smallest mean error and mean rank,
     #: cross-validated on twelve sets of 150 to 1,800 rows and 2 to 10 classes.
     default_depth: ClassVar[int | None] = 6
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -119,7 +119,7 @@ class AdaBoost(BatchedGenerator):
         size: int,
         options: GenerateOptions,
     ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time, with their a_t."""
+        """Yield the members in batches of `size`, with their weights a_t."""
         seeds = _checked_seeds(self, data, options)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
         # A job is made after the weights of the previous one are known.

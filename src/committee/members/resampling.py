@@ -119,7 +119,7 @@ class Bagging(_Resampling):
         return Sample.drawn(drawn, N)
 
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> Bagging:
-        """Return the generator for the members of one chunk of the rows."""
+        """Return a generator for the members trained on one Dask chunk."""
         return Bagging(n_members, max_samples=self.max_samples)
 
 
@@ -218,12 +218,12 @@ class MiniBatches(_Splitting):
     """
 
     def sample(self, member: int, data: TrainingData, seeds: IntArray) -> Sample:
-        """Return the rows of the member's own part."""
+        """Return the training rows of a member."""
         own, *_ = self._parts(member, len(data), seeds)
         return Sample.of(np.sort(own), data)
 
     def of_chunk(self, n_members: int, n_rows: int, total: int) -> MiniBatches:
-        """Return the generator for the members of one chunk of the rows."""
+        """Return a generator for the members trained on one Dask chunk."""
         self._check_splits(total)
         # At least two parts, so that members of a chunk train on different rows.
         fewest = min(2, n_members, n_rows)

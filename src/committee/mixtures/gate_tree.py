@@ -47,7 +47,7 @@ class GateTree:
     centre, scale : arrays of shape (d,)
         Mean and standard deviation of the columns of X.
     classifier : classifier or None
-        Cloned for every node. None: multinomial regressions.
+        Cloned for every node. None means multinomial regressions.
     penalty : float or None
         Penalty of the coefficients of multinomial regressions; None before it is chosen.
     """
@@ -139,7 +139,7 @@ class GateTree:
         """Return the gate of depth one for errors E (N, M, K) and row weights s (N,).
 
         A multinomial regression minimises the squared error of sum_m g_m E_m. A
-        classifier learns which expert has the least squared error; if it takes
+        classifier learns which expert has the smallest squared error; if it takes
         `sample_weight`, rows count by the mean error of the experts minus the least.
         """
         M = E.shape[1]

@@ -255,7 +255,7 @@ class BaseMixture(BaseEstimator):
     def _fit_parts(
         self, data: TrainingData, gate: GateTree, rng: np.random.RandomState
     ) -> None:
-        """Run rounds from every start, and keep the round of the least error."""
+        """Run rounds from every start, and keep the round with the smallest error."""
         N, M, Z = len(data), gate.n_experts, gate.scaled(data.X)
         starts = [
             (assign_rows(rng.uniform(size=(N, M))), draw_seeds(rng, M))
@@ -365,8 +365,8 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
     Parameters
     ----------
     expert : regressor, default=None
-        None: `LinearRegression()`, or `LSSVMRegressor()` with assignment="hard". EM needs
-        one that takes `sample_weight`.
+        None means `LinearRegression()`, or `LSSVMRegressor()` with assignment="hard".
+        EM needs one that takes `sample_weight`.
     n_experts : int, default=4
         M; a power b^depth. With assignment="hard" there is at most one expert for every
         12 rows, and the parts have between N / (4 M) and 1.25 N / M rows.
@@ -378,11 +378,11 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         Whether a row belongs to all experts in part, or to one.
     gate : classifier, default=None
         Any classifier with `predict_proba`; it gets the columns of X scaled to mean
-        zero and variance one, and its classes are the numbers of the experts. EM fits
+        zero and variance one, and predicts the number of an expert. EM fits
         it to soft targets, through `sample_weight`. The likelihood may decrease if its
         `fit` does not maximise a likelihood: set `validation_fraction` for a forest or
-        a tree. With assignment="hard" it learns which expert has the least error. None:
-        a multinomial regression.
+        a tree. With assignment="hard" it learns which expert has the smallest error. None
+        means a multinomial regression.
     gate_penalty : float, default=None
         Penalty of the multinomial regression, on columns of variance one. EM subtracts
         gate_penalty |B|^2 / 2 from the log-likelihood, by default with 1.0. With
@@ -391,16 +391,16 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         up to 5,000 rows in each round.
     n_restarts : int, default=None
         Number of runs, each started from another k-means clustering (EM) or from other
-        random parts. The best run is kept. None: 3, or 1 with assignment="hard".
+        random parts. The best run is kept. None means 3, or 1 with assignment="hard".
     max_iter : int, default=None
-        Maximum number of steps of EM, or of rounds, in each run. None: 200, or 5 with
-        assignment="hard".
+        Maximum number of steps of EM, or of rounds, in each run. None means 200, or 5
+        with assignment="hard".
     tol : float, default=1e-5
         A run ends when a step gains less log-likelihood per row, or when a round moves at
         most this share of the rows.
     validation_fraction : float, default=None
         Fraction of the rows that EM holds out. EM then ends when their likelihood has
-        not risen for five steps, and the best step is kept. None: no rows.
+        not risen for five steps, and the best step is kept. None holds out no rows.
     uncertainty : bool, default=False
         Store held-out residuals of up to 5,000 rows, which `predict_interval` needs, and
         `held_out_error_`. This fits the mixture five more times, on folds; above 10,000
@@ -423,15 +423,15 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         Variance of the noise of each expert. EM only.
     log_likelihoods_ : array of shape (n_iter_,)
         Log-likelihood of the rows of the fit, minus the penalty, after each step. It never
-        falls if experts are fitted to their optimum. EM only.
+        decreases if experts are fitted to their optimum. EM only.
     held_out_log_likelihoods_ : array
         Mean log-likelihood of the rows of `validation_fraction`; empty without any. EM
         only.
     parts_ : list of M int arrays
         The rows that each expert was trained on. assignment="hard" only.
     errors_ : array of shape (n_iter_,)
-        Mean squared error of each round, with cross-fitted experts and gates; the round of
-        the least error is kept. assignment="hard" only.
+        Mean squared error of each round, with cross-fitted experts and gates; the round with
+        the smallest error is kept. assignment="hard" only.
     held_out_error_ : float or None
         RMSE, or error rate, on folds of the rows; with `uncertainty` only.
     n_iter_ : int
@@ -484,17 +484,19 @@ class MixtureOfExpertsClassifier(SetMixin, ClassTargets, BaseMixture):
     Parameters
     ----------
     expert : classifier, default=None
-        None: `LogisticRegression()`, or `LSSVMClassifier()` with assignment="hard". EM
-        needs one that has `predict_proba` and takes `sample_weight`. Experts are trained
-        on class codes, the positions in `classes_`.
-    n_experts, depth, assignment, gate, gate_penalty, n_restarts, max_iter, tol, \
+        None means `LogisticRegression()`, or `LSSVMClassifier()` with
+        assignment="hard". EM needs one that has `predict_proba` and takes
+        `sample_weight`. Experts are trained on class codes, the positions in `classes_`.
+    n_experts, depth, assignment, gate, gate_penalty, n_restarts, max_iter, tol :
+        As for `MixtureOfExpertsRegressor`; `predict_set` uses the held-out rows.
     validation_fraction, uncertainty, n_jobs, random_state, verbose :
         As for `MixtureOfExpertsRegressor`; `predict_set` uses the held-out rows.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
-    experts_, gate_, log_likelihoods_, held_out_log_likelihoods_, parts_, errors_, \
+    experts_, gate_, log_likelihoods_, held_out_log_likelihoods_, parts_, errors_ :
+        As for `MixtureOfExpertsRegressor`.
     held_out_error_, n_iter_, converged_ :
         As for `MixtureOfExpertsRegressor`.
 

@@ -74,7 +74,7 @@ class Networks(BatchedGenerator):
         of the other rows, and weighed on all of them.
     n_splits : int, default=10
         Number of parts of a split.
-    share : {"adapters"} or None, default=None
+    share : {"adapters"}, default=None
         Share the weights of the hidden layers between members; each member has its own
         adapter and head: h_k = g(((x * r_k) W) * s_k + b_k). All members train on the
         same rows, and the loss of their mean prediction decides when to stop. Needs

@@ -223,7 +223,7 @@ class NetworkRegressor(NumberTargets, Network):
     by Adam with decoupled weight decay, in single precision. Columns and targets are
     standardised for training, and the weights converted back to the original units:
     `coefs_` and `intercepts_` have the same meaning as in `MLPRegressor`. Training stops
-    `patience` epochs after the least loss on validation rows, and restores the weights of
+    `patience` epochs after the smallest loss on validation rows, and restores the weights of
     that epoch. Missing values raise an error: impute them in a pipeline, and encode
     categories with `OneHotEncoder`.
 
@@ -232,7 +232,7 @@ class NetworkRegressor(NumberTargets, Network):
     hidden_layer_sizes : int or sequence of int, default=(50, 50)
     activation : {"relu", "tanh"}, default="relu"
         g.
-    n_bins : int or None, default=None
+    n_bins : int, default=None
         Replace every column by at most this many numbers, one for each bin between
         quantiles of the training rows: the piecewise-linear embedding of
         `committee.networks.training_arrays`.

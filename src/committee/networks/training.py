@@ -59,7 +59,7 @@ class Trained:
     ----------
     theta : array of shape (M, P)
     halves : list of two arrays of shape (M, P)
-        Weights of the epochs with the least loss on each half of the validation rows;
+        Weights of the epochs with the smallest loss on each half of the validation rows;
         empty without validation rows.
     n_epochs : array of shape (M,)
         Number of epochs run.
@@ -386,7 +386,7 @@ class BestEpochs:
     def __init__(self, theta: Tensor, n_units: int, patience: int | None) -> None:
         self.patience = np.inf if patience is None else patience
         n_sets = 1 if patience is None else 3
-        #: Weights with the least loss on all validation rows, and on each half of them.
+        #: Weights with the smallest loss on all validation rows, and on each half of them.
         self.theta = [theta.copy() for _ in range(n_sets)]
         self.losses = np.full((n_sets, n_units), np.inf)
         #: Numbers of the members that are still training.
@@ -440,7 +440,7 @@ class Block:
 class TrainedNetwork:
     """One plain network: matrices (in + 1, out), for standardised rows.
 
-    `halves` holds the matrices after the epochs with the least loss on each half of the
+    `halves` holds the matrices after the epochs with the smallest loss on each half of the
     validation rows. `finished` is False if Ctrl-C ended the training early.
     """
 

@@ -39,8 +39,8 @@ def check_answers(model: Any, width: int | None, answers: Mapping[str, Any]) -> 
     for method in _METHODS:
         if method in answers and _form(model, method, width) != answers[method]:
             raise ModelFileError(
-                f"{method} of the {type(model).__name__} in the file must answer "
-                f"with the type and the shape of a row {answers[method]}."
+                f"{method} of the {type(model).__name__} in the file must "
+                f"return the type and the shape of a row {answers[method]}."
             )
 
 
@@ -63,8 +63,8 @@ def _form(model: Any, method: str, width: int | None) -> list[Any]:
         answer = np.asarray(getattr(model, method)(X))
     if len(answer) != _ROWS or not _is_finite(answer):
         raise ModelFileError(
-            f"{method} of the {type(model).__name__} in the file answers "
-            f"{len(answer)} rows for {_ROWS}, or numbers that are not finite."
+            f"{method} of the {type(model).__name__} in the file returns "
+            f"{len(answer)} predictions for {_ROWS} rows, or non-finite numbers."
         )
     return [answer.dtype.kind, *answer.shape[1:]]
 

@@ -26,9 +26,9 @@ class FirstRounds(Combiner):
         f_t = start + c_t sum_{m <= t} h_m
             = (c_t / M) sum_{m <= t} F_m + (1 - c_t t / M) start,    F_m = start + M h_m
 
-    For regression c_t has the least squared error, and errors are leave-one-out. For
+    For regression c_t has the smallest squared error, and errors are leave-one-out. For
     classes c_t = 1, and the log-loss is the one of softmax(b f_t) with its best slope b,
-    which a calibration finds again. The number t of least error is kept; up to 25 numbers
+    which a calibration finds again. The number t with the smallest error is kept; up to 25 numbers
     in equal ratios are compared.
 
     Parameters

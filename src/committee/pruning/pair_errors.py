@@ -1,4 +1,4 @@
-"""Errors of pairs of trees, and the trees whose mean has the least error."""
+"""Errors of pairs of trees, and the trees whose mean has the smallest error."""
 
 from __future__ import annotations
 

@@ -65,6 +65,7 @@ def prune(
         leaves, committees by a digest, and members that memorise rows by their errors.
         Dask collections count as fresh rows.
     sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     scoring : str, default=None
         Error shown by `path_` and `summary()` and used by `path_.choose`. For classes
         "accuracy" (the default), "neg_log_loss", "neg_brier_score" or "roc_auc"; for

@@ -173,7 +173,7 @@ class _Pruned(BaseCommittee):
         if is_dask(X):
             raise TypeError(
                 f"{type(self).__name__} trains its ensemble in memory. Got a Dask "
-                "collection: compute() as many rows as fit, or prune() an ensemble that "
+                "collection: compute() as many rows as fit into memory, or prune() an ensemble that "
                 "was trained elsewhere."
             )
         check_kind(self)
@@ -221,8 +221,8 @@ class _Pruned(BaseCommittee):
             weighing = weighing[known]
         if not len(weighing):
             raise ValueError(
-                f"weigh_on={fraction:g} of {len(y)} rows leaves nothing to prune on "
-                "once every class has a row to train on. Pass more rows."
+                f"weigh_on={fraction:g} of {len(y)} rows leaves no rows for pruning "
+                "after one row per class is set aside for training. Pass more rows."
             )
         return train, weighing
 
@@ -329,7 +329,8 @@ class PrunedRegressor(_Pruned, CommitteeRegressor):
     ----------
     estimator : regressor
         Any ensemble that `prune` takes, unfitted. It is cloned.
-    combiner, weigh_on, scoring, refine, max_members, max_leaves, max_bytes, tolerance, \
+    combiner, weigh_on, scoring, refine, max_members, max_leaves, max_bytes, tolerance :
+        As for `PrunedClassifier`.
     n_jobs, random_state, verbose :
         As for `PrunedClassifier`.
 

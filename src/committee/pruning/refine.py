@@ -88,6 +88,7 @@ def refine(
     oob : bool or "auto", default="auto"
         As in `prune`: True for the training rows of the ensemble, in their order.
     sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     calibration : {"slope", "vector"} or None, default="slope"
         Calibration of class probabilities on the same held-out rows: see `prune`.
     n_jobs : int, default=None

@@ -214,7 +214,7 @@ def refined_within(
     w : array of shape (k,)
         Their weights.
     limits : Limits
-        With `max_bytes` the committee of least error is returned; with `tolerance` the
+        With `max_bytes` the committee with the smallest error is returned; with `tolerance` the
         smallest whose error is at most 1 + tolerance times the error of the whole.
     """
     search = _Search(refiner, order, w, limits)

@@ -340,7 +340,7 @@ class Summary(Shown):
         return f"kept: {shown}{f' and {more:,} more' if more > 0 else ''}"
 
     def how(self) -> str:
-        """Return on which rows, and how, the errors were measured."""
+        """Return a description of how, and on which rows, the errors were measured."""
         if not self.cross_fitted:
             return (
                 f"on {self.n_rows:,} rows, too few for folds: the error after is on the "

@@ -11,7 +11,7 @@ _BISECTIONS = 60
 
 
 def priced_cut(nodes: Nodes, value: FloatArray, price: float) -> BoolArray:
-    """Return the subtrees of least loss plus a price for each leaf.
+    """Return the subtrees with the smallest loss plus a price for each leaf.
 
         R(t) = sum over leaves l below t of n_l |v_l - vbar_t|^2,
         cost(t) = min( R(t) + price, cost(left) + cost(right) )

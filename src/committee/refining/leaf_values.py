@@ -67,7 +67,7 @@ def refit(
     *,
     tol: float = TOLERANCE,
 ) -> FloatArray:
-    """Return c (L, T) of least sum of squares, by preconditioned conjugate gradients.
+    """Return c (L, T) with the smallest sum of squares, by preconditioned conjugate gradients.
 
         (sum_p Z_p' S_p Z_p + lambda I) (c - c0) = sum_p Z_p' S_p (y_p - Z_p c0)
 

@@ -73,7 +73,7 @@ def teacher_targets(
     trees : iterable of TreeOnRows
         All M of the ensemble.
     w : array of shape (M,)
-        Their weights, with sum one.
+        Their weights, which sum to one.
     y : array of shape (N, K)
         Classes as unit vectors.
     weight : array of shape (N,)

@@ -202,7 +202,7 @@ class EvaluatedMembers:
 
     @property
     def best(self) -> int:
-        """The member with the least error on these rows."""
+        """The member with the smallest error on these rows."""
         return int(self.errors.argmin())
 
     @property
@@ -277,6 +277,7 @@ def evaluate_members(
     X : array-like of shape (N, n_features)
     y : array-like of shape (N,)
     sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     n_jobs : int, default=None
         Number of members that predict in parallel.
     """

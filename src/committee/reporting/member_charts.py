@@ -256,7 +256,7 @@ def ambiguity(
 def _own_terms(
     evaluated: EvaluatedMembers, w: FloatArray | None
 ) -> dict[str, Any] | None:
-    """Return the terms of the committee's own weights, scaled to sum one, or its gate.
+    """Return the terms of the committee's own weights, scaled to sum to one, or its gate.
 
     None if it does not average, or if the sum of its weights is not positive.
     """

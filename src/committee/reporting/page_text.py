@@ -47,7 +47,7 @@ class MemberTable:
         Their numbers in the ensemble that was pruned.
     names, kinds : lists of str
     weights : array of shape (M,)
-        Shares, with sum one, where no weight is negative.
+        Shares, which sum to one, where no weight is negative.
     costs : MemberBytes
     seconds : array of shape (M,)
         Seconds to predict a row.

@@ -45,6 +45,7 @@ def report(
     path : path, default=None
         File to write. An existing file is replaced only when the page is complete.
     sample_weight : array-like of shape (N,), default=None
+        Sample weights.
     title : str, default=None
     notes : dict, default=None
         Further lines for the table of settings, such as the name of the data.

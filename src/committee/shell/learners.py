@@ -56,7 +56,7 @@ from committee.shell.presets import PRESETS
 _STOPS_EARLY, _RAREST = 10_000, 20
 #: Rows that a tree of a forest draws at most.
 _DRAWN = 20_000
-#: Learners are cross-fitted up to so many rows; above, some rows are put aside to weigh
+#: Learners are cross-fitted up to so many rows; above, some rows are set aside to weigh
 #: on: this share, and at most this number.
 _CROSS_FITTED, _ASIDE, _MOST_ASIDE = 100_000, 0.1, 50_000
 #: Folds of the cross-fit.
@@ -113,7 +113,7 @@ class TableSize:
 
     @property
     def weigh_on(self) -> str | float:
-        """Rows to weigh members on: cross-fitted ones, or a share put aside."""
+        """Rows to weigh members on: cross-fitted ones, or a share set aside."""
         if self.n_rows <= _CROSS_FITTED:
             return "held-out"
         return min(_ASIDE, _MOST_ASIDE / self.n_rows)
@@ -325,7 +325,7 @@ class TimedPool(Pool):
 
         fits (t_n + (N - n) (t_n - t_{n/2}) / (n / 2)) > time that is left
 
-    The first learner is always trained. If rows were put aside to weigh on, it gets as
+    The first learner is always trained. If rows were set aside to weigh on, it gets as
     many of the others as half of the time suffices for. Seeds and folds do not depend on
     which learners are skipped.
 

@@ -193,7 +193,7 @@ def option(
     text : str
         Its help.
     *flags : str
-        Spellings. None: the name of the field.
+        Spellings. None means the name of the field.
     names : collection of str
         Names that it completes.
     **settings

@@ -58,7 +58,7 @@ def predictions(
     proba : bool, default=False
         Add the column `p_CLASS` for every class.
     interval : float, default=None
-        Coverage of the interval in the columns `lower` and `upper`. None: no columns.
+        Coverage of the interval in the columns `lower` and `upper`. None means no columns.
     classes : float, default=None
         Coverage of the sets in the columns `in_CLASS`, True for the classes of a set.
 

@@ -426,7 +426,7 @@ def as_target(y: Any, task: str) -> Any:
     if not _are_whole(y):
         raise ShellError(
             f"The target {y.name!r} must be text, booleans or whole numbers for "
-            "classification. It has fractions: use --task regression."
+            "classification. It has decimals: use --task regression."
         )
     return y.to_numpy(dtype=np.int64)
 

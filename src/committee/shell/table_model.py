@@ -188,7 +188,7 @@ def read_model(
     path : str
         A file of `committee train`, `committee prune`, `committee.save` or skops.
     target : str, default=None
-        The column to predict. None: the target of the training table.
+        The column to predict. None means the target of the training table.
     labelled : bool, default=False
         Whether to raise ShellError if the target is not known.
     """

@@ -72,7 +72,7 @@ def read_table(
     words : sequence of str
         Columns to read as text, even if it looks like numbers.
     encoding : str, default=None
-        Text encoding, for example latin-1. None: UTF-8, or UTF-16 if there is a
+        Text encoding, for example latin-1. None means UTF-8, or UTF-16 if there is a
         byte-order mark.
 
     Returns
@@ -221,7 +221,9 @@ def _read_csv(stream: Any, separator: str, name: str, words: Sequence[str]) -> A
             raise ShellError(f"{name} is not UTF-8 text: {what}. {_TRY}") from error
         raise ShellError(f"{name} is not a table: {what}.") from error
     if _ends_in_quotes(stream, table):
-        raise ShellError(f"{name} is not a table: its last quote is not closed.")
+        raise ShellError(
+            f"{name} is not a table: a quoted field at its end is not closed."
+        )
     columns = []
     for header, column in zip(names, table.columns, strict=True):
         if pa.types.is_binary(column.type):

@@ -70,7 +70,7 @@ class HeldOutResiduals:
             Weights that were fitted without these rows; of a gate, for each of them.
         support : array of shape (k,)
             Indices of the kept members.
-        sample_weight : array of shape (N,), default=None
+        sample_weight : array-like of shape (N,), default=None
             Rows of weight zero are left out; all others count once.
         """
         rng = np.random.default_rng(0)
