@@ -1,4 +1,4 @@
-"""Pools of 27 unlike models, weighed on out-of-fold rows, and what is compared there."""
+"""Pools of 27 models of different kinds, weighed on out-of-fold rows, and what is compared there."""
 
 import warnings
 from collections.abc import Iterator

@@ -79,7 +79,7 @@ def measured(X, y, X_test, y_test, n_members, seed):
 
 
 def learners(seed):
-    """Return the unlike models of the pool."""
+    """Return the models of different kinds of the pool."""
     scaled = StandardScaler
     return [
         ("logistic", make_pipeline(scaled(), LogisticRegression(max_iter=500))),

@@ -5,7 +5,7 @@ python -m benchmarks intervals [--sets NAME ...] [--class-sets NAME ...] [--spli
 
 Ten sets: five of real data, where one column is predicted from others, and five that
 are generated. A forest is measured as a whole and pruned by EP, out of bag; a pool of
-unlike models is weighed by EP on cross-fitted rows. The rivals are jackknife+ after bootstrap
+models of different kinds is weighed by EP on cross-fitted rows. The rivals are jackknife+ after bootstrap
 by MAPIE, which trains as many trees itself, and the quantiles of quantile-forest; each
 is left out where it is not installed (pip install mapie quantile-forest). Width is the
 mean over test rows, relative to the whole forest at constant width. Seconds are those of
@@ -196,7 +196,7 @@ def measured(X, y, X_test, y_test, n_members, seed):
 
 
 def learners(seed):
-    """Return the unlike models of the pool."""
+    """Return the models of different kinds of the pool."""
     scaled = StandardScaler
     return [
         ("ridge", make_pipeline(scaled(), RidgeCV(np.logspace(-3, 3, 7)))),

@@ -1,4 +1,4 @@
-"""Probabilities of pools of unlike models: errors, log-loss, Brier score, AUC.
+"""Probabilities of pools of models of different kinds: errors, log-loss, Brier score, AUC.
 
 20 cheap learners on at most 1,000 rows, weighed on cross-fitted predictions, and measured
 on rows that nobody has seen. Every line is relative to greedy selection by log-loss: the

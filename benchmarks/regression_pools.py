@@ -1,4 +1,4 @@
-"""Numbers of pools of unlike models: RMSE of what weighs them, relative to greedy selection.
+"""Numbers of pools of models of different kinds: RMSE of what weighs them, relative to greedy selection.
 
 16 learners, weighed on cross-fitted predictions and measured on rows that nobody has seen.
 Settings were chosen on other pools (generated: Friedman's, linear, piecewise and

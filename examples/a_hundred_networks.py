@@ -8,7 +8,7 @@ hundred take about as long as a few of scikit-learn's `MLPRegressor`, one after 
 
 # %%
 # Both have one layer of 50 units, and the same batches, epochs and learning rate. `Networks`
-# trains on nine tenths of the rows. Errors are those of the mean, on 4,000 fresh rows.
+# trains on nine tenths of the rows. Errors are for the mean, on 4,000 fresh rows.
 import time
 import warnings
 
@@ -34,7 +34,7 @@ def rmse(f):
 
 
 # %%
-# Ten MLPs are trained. The line of their seconds goes on straight.
+# Ten MLPs are trained; their seconds are extrapolated by a straight line.
 start = time.process_time()
 mlp.set_params(learning_rate_init=network.learning_rate)
 mlps = [mlp.set_params(random_state=k).fit(X, y).predict(X_test) for k in range(10)]

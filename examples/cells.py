@@ -3,12 +3,12 @@ Where do cells meet?
 ====================
 
 A tree cuts the rows of a spiral into cells, and each has a kernel machine of its own.
-Alone, neighbours differ on their borders. Coupled on a few points there, they agree
-where there are rows. Each place is drawn as its own cell sees it, without the gate.
+Uncoupled, neighbours differ on their borders. Coupled on a few points there, they agree
+where there are rows. Each place shows the prediction of its own cell, without the gate.
 """
 
 # %%
-# Two fits, alike but for the coupling.
+# Two fits that differ only in the coupling.
 import sys
 
 import matplotlib as mpl
@@ -30,7 +30,7 @@ for title, coupling in [("each cell alone", 0.0), ("coupled", 10.0)]:
     print(f"{title}: leave-one-out error {model.loo_error_:.4f}")
 
 # %%
-# The cells, their rows and the points of coupling; then what each cell says at home.
+# The cells, their rows and the points of coupling; then the prediction of each cell in its own region.
 mpl.rcParams.update({"svg.hashsalt": "committee", "svg.fonttype": "none"})
 u, v = (np.linspace(X[:, i].min() - 0.2, X[:, i].max() + 0.2, 240) for i in range(2))
 grid = np.stack(np.meshgrid(u, v), axis=2).reshape(-1, 2)

@@ -3,11 +3,11 @@ Which method is better over many data sets?
 ===========================================
 
 One data set proves little. Over many, methods are ranked on each, and a difference of mean
-ranks counts if it is larger than chance would make it.
+ranks is significant if it is larger than expected by chance.
 """
 
 # %%
-# Five ways of weighing nine unlike models, on twelve generated sets of different shapes.
+# Five ways of weighing nine models of different kinds, on twelve generated sets of different shapes.
 import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -43,7 +43,7 @@ for i in range(12):
         errors[i, j] = 100 * np.mean(votes != y_test)
 
 # %%
-# Rank 1 has the smallest error. Methods under one bar cannot be told apart.
+# Rank 1 has the smallest error. Methods under one bar do not differ significantly.
 import matplotlib.pyplot as plt
 import pandas as pd
 

@@ -2,13 +2,13 @@
 What does coupling do?
 ======================
 
-Four kernel submodels see a quarter of a sine each. Trained one by one, each follows the
+Four kernel submodels see a quarter of a sine each. Trained separately, each follows the
 curve where it has rows and falls to zero elsewhere. Coupled, they have to agree on points
 along the axis, and all of them follow the whole curve.
 """
 
 # %%
-# The coupling is the price of disagreement; at zero every submodel is on its own.
+# The coupling is the penalty on disagreement; at zero the submodels are independent.
 import sys
 
 import numpy as np
@@ -32,7 +32,7 @@ for coupling in (0.0, 0.1, 1.0, 10.0, 100.0):
     print(f"coupling {coupling:5g}: members {member:.3f}, their mean {mean:.3f}")
 
 # %%
-# Above the submodels, below their mean; the dots are the rows that each of them has.
+# Top: the submodels, with their rows as dots. Bottom: their mean.
 import matplotlib.pyplot as plt
 
 plt.rcParams.update({"svg.hashsalt": "committee", "svg.fonttype": "none"})

@@ -7,7 +7,7 @@ pools. Both get the same cross-fitted predictions here; only the weights differ.
 """
 
 # %%
-# Thirteen unlike models, three draws of the data, test rows that nobody has seen.
+# Thirteen models of different kinds, three draws of the data, separate test rows.
 import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis

@@ -29,7 +29,7 @@ pruned = prune(forest, X, y, oob=True).path_.choose(max_members=20)
 small = refine(forest, X, y, oob=True, max_members=20, max_leaves=1200, random_state=0)
 
 # %%
-# One committee in three files. The program in C has whole numbers of 16 bits.
+# One committee in three files. The C program uses 16-bit integers.
 folder = Path(tempfile.mkdtemp())
 save(small, folder / "m.trees", compact=True)
 to_onnx(small, folder / "m.onnx")
@@ -50,7 +50,7 @@ def in_c(X):
 
 
 # %%
-# What each costs, and what it says on fresh rows.
+# The cost of each, and its predictions for fresh rows.
 size = {path.suffix: path.stat().st_size for path in folder.iterdir()}
 stages = {
     "500 trees, pickled": (len(pickle.dumps(forest)), forest.predict_proba),

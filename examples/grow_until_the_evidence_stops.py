@@ -7,7 +7,7 @@ fail to raise the log evidence by 3. The number of members is found, not set.
 """
 
 # %%
-# Easy and hard problems call for different numbers; 400 is only the most there can be.
+# Easy and hard problems need different numbers; 400 is only the maximum.
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 

@@ -7,8 +7,8 @@ trees, those that `prune` keeps, these with refitted leaves, and default gradien
 """
 
 # %%
-# The size is that of the pickled model. `path_.choose` goes along the path without
-# a further fit; `refine` refits the leaves of the trees that are kept, all together.
+# The size is that of the pickled model. `path_.choose` returns other sizes without
+# another fit; `refine` refits the leaves of the trees that are kept, all together.
 import pickle
 from copy import copy
 

@@ -2,8 +2,8 @@
 How sure is a prediction, without more data?
 ============================================
 
-Trees of a forest left a third of the rows out. Their errors there say how wide an interval
-has to be, so that no row is set aside for it.
+Each tree of a forest left out a third of the rows. Its errors there show how wide an interval
+must be, so that no row is set aside for it.
 """
 
 # %%
@@ -21,7 +21,7 @@ forest = RandomForestRegressor(200, min_samples_leaf=3, random_state=0).fit(X, y
 small = prune(forest, X, y, oob=True)
 
 # %%
-# Both methods cover as they promise in the mean over all rows. "scaled" also follows the
+# Both methods reach their nominal coverage on average over all rows. "scaled" also follows the
 # disagreement of the members.
 for method in ("scaled", "constant"):
     lower, upper = small.predict_interval(X_test, 0.9, method=method).T

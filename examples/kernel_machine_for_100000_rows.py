@@ -4,12 +4,12 @@ Can a kernel machine take 100,000 rows?
 
 A kernel machine on N rows needs an N x N matrix: 80 GB for 100,000 rows. Cells of a tree
 with a machine each, coupled at their borders, need one of a thousand rows at a time, and
-kernel, width and penalty are chosen by leave-one-out on the way.
+kernel, width and penalty are chosen by leave-one-out.
 """
 
 # %%
-# A smooth function of three columns, with noise. Nystroem's 300 points are a rival that
-# has to be told the width of the kernel; with a good one it is as good here.
+# A smooth function of three columns, with noise. Nystroem with 300 points needs
+# a width for its kernel; with a good one it is as accurate here.
 import time
 
 import numpy as np

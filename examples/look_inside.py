@@ -2,9 +2,9 @@
 Why is a committee better than its members?
 ===========================================
 
-Because they differ. The squared error of a committee is that of its mean member less
-their diversity, an identity for any weights that sum to one. And members that agree less
-by chance (a small kappa) can err more and still be worth having.
+Because its members differ. The squared error of a committee is the mean error of its members
+minus their diversity, for any weights that sum to one. Members that agree little beyond
+chance (a small kappa) can be less accurate and still be worth having.
 """
 
 # %%
@@ -29,8 +29,8 @@ committees = {
 }
 
 # %%
-# Linear models hardly change with their sample: there is nothing to gain. Deep trees are
-# the worst members, and make the best committee.
+# Linear models hardly change with their sample: nothing is gained. Deep trees are
+# the worst members and make the best committee.
 for name, committee in committees.items():
     error, member_error, diversity = ambiguity(
         committee.member_predictions(X_test), y_test
@@ -39,7 +39,7 @@ for name, committee in committees.items():
     assert np.isclose(error, member_error - diversity)
 
 # %%
-# Each dot is a pair of members: how alike they vote, and how often they are wrong.
+# Each dot is a pair of members: their agreement, and their mean error.
 import matplotlib.pyplot as plt
 
 from committee import AmbiguityDisplay, KappaErrorDisplay

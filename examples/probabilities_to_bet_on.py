@@ -2,13 +2,13 @@
 Which probabilities can I bet on?
 =================================
 
-A bettor who trusts p loses where p is wrong: the log-loss is what that costs. Weights of
+A bettor who trusts p loses money if p is wrong; log-loss measures how much. Weights of
 log-probabilities (`LogPool`) minimise it, and also correct under- and overconfident
 members.
 """
 
 # %%
-# Unlike members: some too sure of themselves (naive Bayes), some too shy (forests).
+# Members of different kinds: overconfident (naive Bayes) and underconfident (forests).
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -38,7 +38,7 @@ for combiner in ("average", "ep", "log-pool"):
     print(f"{combiner:9s} log-loss {log_loss(y_test, p[combiner]):.4f}")
 
 # %%
-# On the diagonal, what was promised with probability p happens in a share p of the cases.
+# On the diagonal, events predicted with probability p happen in a share p of the cases.
 import matplotlib.pyplot as plt
 from sklearn.calibration import CalibrationDisplay
 
@@ -48,5 +48,5 @@ for combiner, q in p.items():
     CalibrationDisplay.from_predictions(
         y_test, q, n_bins=12, strategy="quantile", name=name, ax=ax
     )
-ax.set(xlabel="probability promised", ylabel="share that came true")
+ax.set(xlabel="predicted probability", ylabel="observed share")
 plt.show()

@@ -2,9 +2,9 @@
 Can I prune LightGBM, XGBoost and CatBoost?
 ===========================================
 
-The rounds of a booster are members, and what is kept of them is a booster of the same
+The rounds of a booster are its members, and the kept ones form a booster of the same
 library. Every choice among rounds competes with the first rounds, the booster stopped early.
-It pays where labels are wrong; where there is little noise, train on all rows instead.
+Pruning pays if labels are wrong; if there is little noise, train on all rows instead.
 """
 
 # %%

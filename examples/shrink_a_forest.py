@@ -3,11 +3,11 @@ Can I shrink a forest that I already have?
 ==========================================
 
 Yes, in one line and without further data: `prune` lets every tree vote only on rows that
-it was not trained on, keeps those that matter, and says what that costs.
+it was not trained on, keeps those that matter, and shows what that costs.
 """
 
 # %%
-# A forest of 300 trees, as it may lie in a file somewhere.
+# A forest of 300 trees, for example from a file.
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
@@ -18,8 +18,8 @@ X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_st
 forest = RandomForestClassifier(300, random_state=0).fit(X, y)
 
 # %%
-# `oob=True` says that these are the rows of the training. The errors of the table are
-# those to expect on fresh rows: no row is judged by a tree that has seen it.
+# `oob=True` states that these are the training rows. The table shows the errors to expect
+# on fresh rows: no row is predicted by a tree that was trained on it.
 small = prune(forest, X, y, oob=True)
 print(small.summary())
 

@@ -3,8 +3,8 @@ Can an AutoGluon predictor be smaller and better?
 =================================================
 
 AutoGluon trained ten models on a generated table with two classes. Its own weights use four of
-them. Two, weighed by a committee, need a tenth of the bytes and a sixth of the time, and have no
-more log-loss; three have clearly less.
+them. Two, weighed by a committee, need a tenth of the bytes and a sixth of the time at the same
+log-loss; three have clearly less.
 """
 
 # %%
@@ -33,7 +33,7 @@ for name, n_bytes in zip(known["names"], known["bytes"], strict=True):
     print(f"{name:25} {n_bytes / 1e6:5.2f} MB")
 
 # %%
-# AutoGluon's way is greedy selection. `shrink_predictor` uses `BudgetPruner`: it removes the
+# AutoGluon uses greedy selection. `shrink_predictor` uses `BudgetPruner`: it removes the
 # model that is worth least, and weighs the others again, until no more than `budget` are left.
 import matplotlib.pyplot as plt
 

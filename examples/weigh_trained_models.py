@@ -3,8 +3,8 @@ How do I weigh models that are already trained?
 ===============================================
 
 A combiner only needs a matrix of predictions, one column for each model, on rows that
-the models have not seen. Here they lie in files, one for each model, as a competition
-or a cluster leaves them; the models themselves are not needed.
+the models have not seen. Here they come from files, one for each model, for example
+from a competition or a cluster. The models themselves are not needed.
 """
 
 # %%
@@ -36,7 +36,7 @@ for model in [
     np.save(Path(folder.name) / f"{type(model).__name__}.npy", column)
 
 # %%
-# F is these columns side by side. Half of the rows weigh, the other half judges.
+# F is these columns side by side. Half of the rows fit the weights, the other half test them.
 from committee import EPPruner, WeightsDisplay, read_predictions
 
 known = read_predictions(folder.name)

@@ -2,8 +2,8 @@
 Which expert answers where?
 ===========================
 
-Where the target follows different laws in different places, weights that depend on x beat
-any fixed ones. A mixture trains simple experts together with the gate that weighs them, and
+If the target follows different laws in different regions, weights that depend on x beat
+any fixed weights. A mixture trains simple experts together with the gate that weighs them, and
 the gate shows which expert answers where.
 """
 
@@ -39,7 +39,7 @@ for name, model in models.items():
     print(f"{name:31s} R2 {r2_score(y[test], model.predict(X[test])):.3f}")
 
 # %%
-# The colour is the expert with the largest weight, paler where the gate is undecided.
+# The colour is the expert with the largest weight, paler where no weight is large.
 import matplotlib.pyplot as plt
 
 from committee import GateDisplay

@@ -3,7 +3,7 @@ How should the members differ?
 ==============================
 
 In their rows, in their columns, or only in their seeds? The error of a committee is the
-mean error of its members less their diversity: a generator is good if it raises
+mean error of its members minus their diversity: a generator is good if it raises
 diversity by more than it costs its members.
 """
 
@@ -36,7 +36,7 @@ for name, generator in generators.items():
     print(f"{name:20s} {error:.3f} - {diversity:.3f}  {found[-1][2]:.1f} % wrong")
 
 # %%
-# Trees on a fifth of the rows differ most, and are too bad to gain from it. Trees that see
+# Trees on a fifth of the rows differ most, but are too inaccurate to gain from it. Trees that see
 # rotated columns are nearly as good as those that see all, and make the best committee.
 import matplotlib.pyplot as plt
 

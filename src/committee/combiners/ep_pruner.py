@@ -46,10 +46,9 @@ class Inclusion(NamedTuple):
     strength : array of shape (M,)
         Posterior mean of a weight over its standard deviation; 0 if dropped.
     evidence : array of shape (M,)
-        Log evidence that is lost without the member, the sites of rows and other
-        members as they are, or for one that was dropped what it could bring at most.
-        Exact for regression up to EP's own error; for votes a lower bound in practice,
-        as the rows would adapt.
+        Log evidence that would be lost without the member, with the sites of rows and
+        other members unchanged. For a dropped member, the most that it could add. Exact
+        for regression up to EP's own error; for votes a lower bound in practice.
     """
 
     strength: FloatArray

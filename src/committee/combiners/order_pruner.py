@@ -92,12 +92,13 @@ class OrderPruner(OrderedPruner):
 
         - "orientation": the angle between the member's signature (right and wrong votes)
           and the rows on which the whole committee fails.
-        - "margin-distance": members that move the margins of all rows closest to a
-          small target.
+        - "margin-distance": adds the member that moves the margins of all rows closest to
+          a small target.
         - "complementarity": adds the member with the best accuracy on the rows that the
           current committee misclassifies.
-        - "concurrency": backwards, removes the member that helps the others least.
-        - "boosting-order": least error on rows weighted as in boosting.
+        - "concurrency": removes, one by one, the member that helps the others least.
+        - "boosting-order": adds the member with the smallest error on rows weighted as in
+          boosting.
         - "contribution": contribution to the vote of all members (EPIC).
         - "drep": among the members that differ most, the one that reduces the error
           most.

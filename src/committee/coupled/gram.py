@@ -24,7 +24,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Layout:
-    """Who is coupled with whom: supports and couplings of q submodels.
+    """Supports and couplings of q submodels.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ class ChunkedProbitRows:
     Attributes
     ----------
     unit : array of shape (M,)
-        Factor from weights of these rows to weights of the rows as they came.
+        Factor that converts weights of these rows to weights of the original rows.
     """
 
     def __init__(self, chunks: Chunks) -> None:

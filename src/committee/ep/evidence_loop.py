@@ -56,12 +56,12 @@ class PathStep:
     log_evidence : float
         Log marginal likelihood of the targets.
     objective : float
-        `log_evidence` less the price of the members: what the sequence raises.
+        `log_evidence` minus the price of the members, which the sequence maximises.
     strength : array of shape (M,)
         Posterior mean of a weight over its standard deviation, zero outside.
     gain : array of shape (M,)
-        Log evidence that each member brings, given the others: what would be lost
-        without it, or at most be gained by taking it in.
+        Log evidence that would be lost without a member, or could at most be gained by
+        adding it.
     """
 
     active: IntArray
@@ -89,7 +89,7 @@ def preferred(steps: Sequence[PathStep], rule: Rule = "min-loo") -> PathStep:
     "min-loo" takes the smallest leave-one-out error, the first of equals (Chen 3.6);
     "max-evidence" the largest log evidence; "max-density" the largest leave-one-out
     log density, the first of equals; "one-se" the smallest committee whose
-    error is within one standard error of the least.
+    error is within one standard error of the smallest.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ class ProbitRows:
     def sweep(
         self, sites: RowSites, active: IntArray, q: Normal, step: float
     ) -> tuple[RowSites, SweepSums]:
-        """Move the sites of all rows at once, by a share `step` of the way.
+        """Update the sites of all rows at once, damped by `step`.
 
         Returns the new sites, and sums over rows.
         """

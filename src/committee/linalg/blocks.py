@@ -251,9 +251,9 @@ def solve_blocks_indefinite(
 ) -> tuple[list[FloatArray], float]:
     """Solve a symmetric block tridiagonal system that need not be definite.
 
-    By the sparse LU factors of SuperLU, whose partial pivoting exchanges rows also
-    between blocks: a matrix may have singular blocks though the whole is not. Time is
-    O(q m^3) and memory O(q m^2) for q blocks of m rows.
+    Uses the sparse LU factors of SuperLU. Partial pivoting also exchanges rows between
+    blocks, so single blocks may be singular if the matrix is not. Time is O(q m^3) and
+    memory O(q m^2) for q blocks of m rows.
 
     Parameters
     ----------
@@ -264,13 +264,13 @@ def solve_blocks_indefinite(
     -------
     x : list of q arrays of shape (n_j, T)
     condition : float
-        An estimate from below of ||A||_1 ||A^-1||_1, as a rule within a factor of
-        three: about log10(condition) digits of x are lost.
+        A lower estimate of ||A||_1 ||A^-1||_1, usually within a factor of three: about
+        log10(condition) digits of x are lost.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        For a singular matrix.
+        If the matrix is singular.
     """
     q = len(rhs)
     edges = [(j + 1, j) for j in range(q - 1)]

@@ -88,8 +88,8 @@ def conjugate_gradient(
 
     All T advance together, each with its own step lengths. They stop when the last of
     them has ||A x - b|| <= tol ||b||; one whose residual has vanished takes no more
-    steps. Returns x, the number of iterations and the largest relative residual. Where
-    `max_iter` ends the iterations, a ConvergenceWarning says so and ends with the advice.
+    steps. Returns x, the number of iterations and the largest relative residual. If
+    `max_iter` ends the iterations, a ConvergenceWarning is raised that contains `advice`.
 
     Examples
     --------

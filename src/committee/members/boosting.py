@@ -145,7 +145,7 @@ class AdaBoost(BatchedGenerator):
             yield Generation(members, weights=np.array(a))
 
     def sample(self, P: FloatArray, seed: int) -> Sample:
-        """Return all rows with weights of mean one, or rows drawn by P."""
+        """Return all rows with weights of mean one, or rows drawn with probabilities P."""
         N = len(P)
         if self.max_samples is None:
             return Sample(np.arange(N), P * N)

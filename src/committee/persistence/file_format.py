@@ -233,7 +233,8 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     description : dict
         format, committee, scikit-learn, numpy, python (versions), created (UTC),
         kind, class, n_members, n_features, feature_names, classes (as text), metadata
-        (as given to `save`), answers (shapes, see `persistence.trial`) and sha256. Empty for a file that skops wrote by itself.
+        (as given to `save`), answers (shapes, see `persistence.trial`) and sha256. Empty
+        for a file written by skops.
         The description was written with the file, and is not verified.
 
     Examples

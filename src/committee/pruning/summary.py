@@ -70,16 +70,16 @@ class Refinement:
     depth_before, depth_after : int
         Of the deepest tree.
     error_plain : float
-        Error of as many trees before refining; out of bag these are trees that the rows
-        did not choose.
+        Error of the same number of trees before refining. Out of bag, these trees were not
+        chosen on the rows that they predict.
     error_refined : float
-        Error of as many trees after refining. The trees stay as they are if this is larger
+        Error of the same number of trees after refining. The trees stay as they are if this is larger
         than `error_plain`. `error_after` of the Summary also includes the error of this
         choice: rows of each fold are predicted by what the other folds choose.
     least_rows : int
         Nodes with fewer training rows became leaves.
     ridge : float
-        Weight of the distance from the old values, in rows; infinity where the trees
+        Weight of the distance from the old values, in rows; infinity if the trees
         are better unrefined.
     labels : float
         Share of the labels in the targets of classes; the rest is the ensemble's output.
@@ -121,9 +121,9 @@ class Rival:
 class Summary(Shown):
     """The ensemble before pruning and the committee after it.
 
-    `print` shows the numbers to decide by: errors as they are to be expected on fresh
-    rows, bytes, time, and how many predictions change. `details()` has the errors on the
-    rows that chose the members, which are too small.
+    `print` shows the errors to expect on fresh rows, bytes, time, and how many predictions
+    change. `details()` has the errors on the rows used to choose the members, which are
+    too small.
 
     Attributes
     ----------
@@ -156,8 +156,8 @@ class Summary(Shown):
     loo_measure : str
         What it is.
     bytes_before, bytes_after : float
-        Of the pickled models, NaN for a model that cannot be pickled; or of all files, as
-        `bytes_name` says.
+        Of the pickled models, NaN for a model that cannot be pickled; or of all files (see
+        `bytes_name`).
     seconds_before, seconds_after : float
         To predict one row, in a batch of up to 1,000.
     disagreement : float
@@ -207,11 +207,11 @@ class Summary(Shown):
 
     @property
     def error_name(self) -> str:
-        """Name of the errors: "held-out error rate", without "held-out" on few rows."""
+        """Name of the error, such as "held-out error rate"; "error rate" on few rows."""
         return error_name(HELD_OUT, self.measure) if self.cross_fitted else self.measure
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entries by name, as JSON takes them."""
+        """Return the entries as a JSON-serialisable dict."""
         return asdict(self)
 
     def rows(self) -> list[Line]:
@@ -310,7 +310,7 @@ class Summary(Shown):
         return Columns(rows, ">>>><")
 
     def details(self) -> str:
-        """Return the errors on the rows that chose the members, and why they mislead.
+        """Return the errors on the rows used to choose the members; they are too small.
 
         Returns
         -------
