@@ -77,7 +77,7 @@ class Path(Shown):
         The combiner's own error of each committee and its standard error, NaN where
         that is not known.
     own_measure : str
-        What this error is, such as "leave-one-out error rate".
+        Name of this error, such as "leave-one-out error rate".
     log_evidence : array of shape (S,), optional
         NaN for combiners without an evidence.
     note : str
@@ -96,7 +96,7 @@ class Path(Shown):
     floor : float, optional
         Of committees that weigh log clip(F, floor, 1), see `LogPool`.
     offsets : array of shape (S,) or (S, K), optional
-        What the committees add to their weighted sums, where that is not zero.
+        Constant that each committee adds to its weighted sum, if it is not zero.
     n_first : int
         The last of the steps, which are the first rounds of a booster: all others are
         compared with them. Their own error is a log-loss or a squared error.

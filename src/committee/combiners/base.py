@@ -232,9 +232,9 @@ class Combiner(ABC, BaseEstimator):
         return combine(pooled_terms(F, self.floor_), self.weights_) + self.offset
 
     def check_members(self, F: Any) -> None:
-        """Raise ValueError if F has other members than the fit, by name or number.
+        """Raise ValueError if the number or names of members differ from those in `fit`.
 
-        These are the checks of `validate_data`, which would call members features.
+        The checks are the same as in `validate_data`, whose messages speak of features.
         F is an array or a frame of shape (n, M) or (n, M, K).
         """
         names, n_members = column_names(F), F.shape[1]

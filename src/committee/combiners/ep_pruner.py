@@ -365,7 +365,7 @@ class EPPruner(EvidencePruner):
     votes : {"posterior", "equal"}, default="posterior"
         Weights of the kept members: the posterior means, or equal weights.
     pool : {"auto", "votes", "log"}, default="auto"
-        What is weighed.
+        Predictions that are weighed.
 
         - "votes": F itself.
         - "log": log clip(F, floor_, 1). S are then log-odds. The committee is a `LogPool`

@@ -95,7 +95,7 @@ def preferred(steps: Sequence[PathStep], rule: Rule = "min-loo") -> PathStep:
     ----------
     steps : sequence of PathStep
     rule : {"min-loo", "max-evidence", "max-density", "one-se"}
-        What to prefer.
+        Which step to return.
 
     Returns
     -------
@@ -343,7 +343,7 @@ def run(
         Log evidence that a member has to bring. Default: `PRICE` with truncation and 0
         without.
     max_iter : int, default=200
-        Most steps.
+        Maximum number of steps.
     tol : float, default=1e-4
         Two steps in a row that raise the objective by less than `tol` per row end
         the sequence.

@@ -172,7 +172,7 @@ class Targets:
     def loo(
         self, active: IntArray, q: Normal, noise: float, units: Units
     ) -> LeaveOneOut:
-        """Pass once over the rows for predictions and leverages."""
+        """Compute leave-one-out predictions and leverages in one pass over the rows."""
         scale, y_scale = units
         prediction, leverage = np.empty(len(self.y)), np.empty(len(self.y))
         for rows in row_blocks(*self.F.shape):

@@ -249,7 +249,7 @@ def regression_posterior(
     tol : float
         Largest difference of moments, in posterior standard deviations.
     max_iter : int
-        Most sweeps over the truncations.
+        Maximum number of sweeps over the truncations.
 
     Returns
     -------
@@ -310,7 +310,7 @@ def classification_posterior(
     tol : float
         Largest difference of moments, in posterior standard deviations.
     max_iter : int
-        Most sweeps over the rows.
+        Maximum number of sweeps over the rows.
 
     Returns
     -------

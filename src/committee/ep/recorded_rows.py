@@ -32,7 +32,7 @@ class RecordedRows:
     """Rows of votes with a record of all their sums: a fit can be interrupted and resumed.
 
     The control loop depends on the rows only through sums. They are recorded in order: a
-    new start reads them instead of sweeping, comes to the same decisions, and continues
+    new start reads them instead of sweeping, makes the same decisions, and continues
     with the sites of the last sweep, which are saved beside the sums.
 
     Parameters
@@ -40,7 +40,7 @@ class RecordedRows:
     rows : ProbitRows or ChunkedProbitRows
         The rows themselves, the same in every start.
     folder : path
-        Made if it is not there; the workers of a cluster must reach it too.
+        Created if it does not exist. All workers of a cluster must have access to it.
     """
 
     def __init__(self, rows: Any, folder: str | os.PathLike[str]) -> None:

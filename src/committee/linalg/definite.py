@@ -25,11 +25,11 @@ class NotPositiveDefiniteError(np.linalg.LinAlgError):
 def jittered_cholesky(
     A: FloatArray, *, rcond: float | None = None
 ) -> tuple[FloatArray, float]:
-    """Factor A, (n, n), adding as little to its diagonal as makes that safe.
+    """Return the Cholesky factor of A, (n, n), with as little jitter as necessary.
 
         L L' = A + jitter diag(A)
 
-    Returns L and the jitter, 0 where nothing was added. The jitter is relative to each
+    Returns L and the jitter, 0 if none was added. The jitter is relative to each
     diagonal entry, so the factor follows when rows and columns are scaled or permuted
     together. It grows tenfold until the scaled factor succeeds and its reciprocal
     condition number is at least `rcond`, by default n machine epsilons; beyond 1e-6

@@ -228,7 +228,7 @@ class BatchedGenerator(Generator):
         size: int,
         options: GenerateOptions,
     ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
+        """Yield the members in batches of `size`."""
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Any

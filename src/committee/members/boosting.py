@@ -301,7 +301,7 @@ class Arcing(BatchedGenerator):
         size: int,
         options: GenerateOptions,
     ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
+        """Yield the members in batches of `size`."""
         seeds = _checked_seeds(self, data, options)
         mistakes = np.zeros(len(data))
         jobs = (

@@ -226,7 +226,7 @@ class CrossFittedGenerator(BatchedGenerator):
         size: int,
         options: GenerateOptions,
     ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
+        """Yield the members in batches of `size`."""
         self._validate_params()
         random = check_random_state(options.random_state)
         members = self._unfitted(estimator, data, random)

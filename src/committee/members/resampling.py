@@ -49,7 +49,7 @@ class _Resampling(BatchedGenerator):
         size: int,
         options: GenerateOptions,
     ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
+        """Yield the members in batches of `size`."""
         self._validate_params()
         rng = check_random_state(options.random_state)
         row_seeds = draw_seeds(rng, self.n_seeds())

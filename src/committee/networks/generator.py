@@ -136,7 +136,7 @@ class Networks(BatchedGenerator):
         size: int,
         options: GenerateOptions,
     ) -> Iterator[Generation]:
-        """Train the members of `generate` lazily, `size` at a time."""
+        """Yield the members in batches of `size`."""
         self._validate_params()
         self._check(estimator, data, size, options.held_out)
         root = int(draw_seeds(check_random_state(options.random_state), 1)[0])

@@ -262,7 +262,7 @@ class NetworkRegressor(NumberTargets, Network):
     n_iter_ : int
         Number of epochs run.
     validation_loss_ : float
-        Least loss on the validation rows, for a standardised target; NaN without them.
+        Smallest loss on the validation rows, for a standardised target; NaN without any.
     n_features_in_ : int
 
     Examples
@@ -296,7 +296,7 @@ class NetworkClassifier(ClassTargets, Network):
     coefs_, intercepts_, edges_, n_iter_, n_features_in_ :
         As for `NetworkRegressor`.
     validation_loss_ : float
-        Least log-loss on the validation rows; NaN without them.
+        Smallest log-loss on the validation rows; NaN without any.
 
     Examples
     --------

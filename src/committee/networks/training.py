@@ -64,7 +64,7 @@ class Trained:
     n_epochs : array of shape (M,)
         Number of epochs run.
     losses : array of shape (M,)
-        Least loss on the validation rows; NaN without such rows.
+        Smallest loss on the validation rows; NaN without such rows.
     finished : bool
         False after an interruption.
     """

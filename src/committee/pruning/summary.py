@@ -128,33 +128,32 @@ class Summary(Shown):
     Attributes
     ----------
     measure : str
-        "error rate", "RMSE" or what `prune` was told by `scoring`.
+        "error rate", "RMSE", or the error that `scoring` of `prune` selects.
     n_rows : int
     n_members_before, n_members_after : int
     error_before, error_after : float
-        On the rows that were given to `prune`, both measured alike: each row is predicted
-        by members that were chosen and weighed without it, in five folds (two above
-        10,000 rows). Out of bag, votes of members that have seen a row are filled
-        with the mean and the spread of the others', so that the error is the one of
-        members that all vote, as they do on fresh rows.
+        On the rows passed to `prune`, measured in the same way: each row is predicted by
+        members that were chosen and weighed without it, in five folds (two above 10,000
+        rows). Out of bag, missing votes are filled with the mean and the spread of the
+        other members' votes, because on fresh rows all members vote.
     error_after_se : float or None
         Standard error of `error_after`.
     difference, difference_se : float
         error_after - error_before, paired by rows, and its standard error.
     log_loss_before, log_loss_after, log_loss_difference, log_loss_difference_se
-        The same for the probabilities of a classifier; None where it has none. Out of
-        bag, plain shares of votes have the log-loss to expect when all vote.
+        The same for the probabilities of a classifier; None if it has none. Out of
+        bag, the log-loss of plain shares of votes is the one to expect if all vote.
     cross_fitted : bool
-        False where there were too few rows for folds; `error_after` is then the
-        error as weighed, and too small.
+        False if there were too few rows for folds; `error_after` is then
+        `error_as_weighed`, which is too small.
     error_as_weighed : float
-        Error of the committee on the rows that it was weighed on: too small, since
-        its members were chosen to be right there.
+        Error of the committee on the rows that it was weighed on. It is too small,
+        because the members were chosen on these rows.
     loo : float or None
-        Leave-one-out error of the weights, where the combiner has one: too small,
-        since the choice of members has seen the row.
+        Leave-one-out error of the weights, if the combiner has one. It is too small,
+        because the members were chosen with the row.
     loo_measure : str
-        What it is.
+        Measure of `loo`, for example "squared error".
     bytes_before, bytes_after : float
         Of the pickled models, NaN for a model that cannot be pickled; or of all files (see
         `bytes_name`).
@@ -167,7 +166,7 @@ class Summary(Shown):
         Upper 95 % confidence bound of this share (Clopper and Pearson).
     oob : bool
     names_after : list of str or None
-        Names of the kept members, where they have names.
+        Names of the kept members, if they have names.
     refinement : Refinement or None
         How trees were refined; None for `prune` without `refine`.
     rival : Rival or None

@@ -130,8 +130,8 @@ def class_sets(
         Scores of the classes of held-out rows.
     coverage : float
     y : array of shape (n,), default=None
-        Class codes of the held-out rows, for coverage of every class. None: coverage of
-        all rows.
+        Class codes of the held-out rows, for coverage of every class. None means
+        coverage over all rows.
 
     Examples
     --------
