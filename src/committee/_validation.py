@@ -327,8 +327,8 @@ def check_sample_weight(sample_weight: Any, F: Any) -> FloatArray | None:
     if low < _LIGHTEST or high > _HEAVIEST or high > _HEAVIEST * low:
         raise ValueError(
             f"Positive entries of sample_weight must lie between {_LIGHTEST:g} and "
-            f"{_HEAVIEST:g}, and the largest may be {_HEAVIEST:g} times the least. Got "
-            f"{low:g} to {high:g}: set the weights of unused rows to zero."
+            f"{_HEAVIEST:g}, and the largest may be {_HEAVIEST:g} times the smallest. "
+            f"Got {low:g} to {high:g}: set the weights of unused rows to zero."
         )
     return s  # type: ignore[no-any-return]
 

@@ -294,7 +294,7 @@ def test_folds_that_would_flatter_are_refused(data):
         ([(rows, rows[:5])], "tests on rows that it trains on"),
         ([(rows[:0], rows)], "no rows to train on"),
         ([(rows, rows[:0])], "no rows to weigh"),
-        ([(rows, rows + 60)], "must number the 60 rows"),
+        ([(rows, rows + 60)], "row numbers from 0 to 59"),
     ):
         with pytest.raises(ValueError, match=message):
             _fit(data, cv)

@@ -77,7 +77,7 @@ def test_what_is_refused(files):
         "merge", "0.txt", "2.txt", "-o", "one.txt"
     )
     mixed = ("merge", "0.txt", "1.ubj", "-o", "one.txt")
-    refusal = "The output 'one.txt' is of LightGBM, '{}' is not"
+    refusal = "The output 'one.txt' belongs to LightGBM, '{}' does not"
     assert refusal.format("1.ubj") in refused(*mixed, status=2)
     other = ("merge", "0.txt", "a.b", "-o", "one.txt")
     assert refusal.format("a.b") in refused(*other, status=2)

@@ -92,8 +92,8 @@ def _row_numbers(rows: Any, data: TrainingData) -> IntArray:
         return np.flatnonzero(rows)
     if rows.size and not (rows.min() >= 0 and rows.max() < len(data)):
         raise ValueError(
-            f"cv must number the {len(data)} rows from 0 on. Got rows from "
-            f"{rows.min()} to {rows.max()}."
+            f"cv must return row numbers from 0 to {len(data) - 1}. Got {rows.min()} to "
+            f"{rows.max()}."
         )
     return np.unique(rows.astype(np.intp))
 

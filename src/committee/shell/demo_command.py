@@ -44,7 +44,7 @@ from committee.shell.options import Demo
 from committee.shell.tables import PAGE, check_output
 
 #: Trees of the forest, and of the refined committee.
-N_TREES, N_KEPT = 500, 100
+N_TREES, N_KEPT = 500, 50
 COVERAGES = (0.8, 0.9, 0.95)
 
 

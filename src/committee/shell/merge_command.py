@@ -24,9 +24,9 @@ def merge(options: Merge) -> None:
     for one in options.models:
         if LIBRARIES.get(_ending(one), ("",))[0] != used:
             raise UsageError(
-                "All files must be of one library: .txt of LightGBM, .json or .ubj of "
-                f"XGBoost, or .cbm of CatBoost. The output '{path}' is of {used}, "
-                f"'{one}' is not."
+                "All files must belong to one library: .txt to LightGBM, .json or .ubj to "
+                f"XGBoost, .cbm to CatBoost. The output '{path}' belongs to {used}, "
+                f"'{one}' does not."
             )
     models = [_read(one) for one in options.models]
     weights = options.weight or None
