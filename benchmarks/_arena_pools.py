@@ -35,7 +35,7 @@ FRIEDMAN = {
     "friedman3": (make_friedman3, 0.1),
 }
 TRAIN, TEST = 1500, 5000
-#: Eleven models of AutoGluon's that need no torch.
+#: Ten models of AutoGluon's that need no torch; nine for numbers.
 LEARNERS = {
     "GBM": [{}, {"extra_trees": True, "ag_args": {"name_suffix": "XT"}}],
     "CAT": {},

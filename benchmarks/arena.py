@@ -17,7 +17,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +58,12 @@ def main(argv: list[str]) -> None:
     parser.add_argument("sets", nargs="*", default=[*CLASSES, *NUMBERS])
     parser.add_argument("--pools", default="build/arena-pools")
     asked = parser.parse_args(argv)
+    try:
+        versions = [f"{name} {version(name)}" for name in PACKAGES]
+    except PackageNotFoundError as error:
+        raise SystemExit(
+            f"This benchmark needs {error.name}: pip install '.[arena]'"
+        ) from error
     found: Results = {}
     for name, pool in arena_pools(asked.sets, Path(asked.pools)):
         with warnings.catch_warnings(), threadpool_limits(1):
@@ -66,7 +72,7 @@ def main(argv: list[str]) -> None:
         measure = next(iter(found[name][GREEDY].losses))
         ratios = (_ratio(found[name], line, measure) for line in found[name])
         print(f"{name} {pool.F.shape}:", *(f"{r:.3f}" for r in ratios), flush=True)
-    print(*(f"{name} {version(name)}" for name in PACKAGES), sep=", ")
+    print(*versions, sep=", ")
     for title, sets in (("classes", CLASSES), ("numbers", NUMBERS)):
         pools = {name: found[name] for name in found if name in sets}
         if pools:

@@ -6,6 +6,7 @@ import pkgutil
 import platform
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -13,6 +14,7 @@ import benchmarks
 from benchmarks import (
     _network_sets,
     _quick,
+    arena,
     gates,
     grow,
     intervals,
@@ -50,6 +52,16 @@ def test_an_unknown_part_lists_the_known_ones(monkeypatch, capsys):
             main()
         assert left.value.code == 2
         assert "speed" in capsys.readouterr().err
+
+
+def test_arena_says_what_to_install_before_it_starts(monkeypatch):
+    def version(name):
+        if name == "cma":
+            raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(arena, "version", version)
+    with pytest.raises(SystemExit, match=r"needs .*cma: pip install '.\[arena\]'"):
+        arena.main([])
 
 
 def test_a_reader_that_closes_the_pipe_sees_no_traceback():
