@@ -14,7 +14,7 @@ from typing import Any
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from committee._progress import track
+from committee._parallel import track
 from studies.datasets import load
 from studies.store import Finished, Store
 from studies.study import Job, Outcome, Study

@@ -12,7 +12,7 @@ MODULES = {str(p.relative_to(SOURCE)): p for p in sorted(SOURCE.rglob("*.py"))}
 #: Nine layers, each in an order of its own: a module imports only what stands before it.
 LAYERS = {
     "doors, and functions of arrays": """
-        _typing _files _format _install _renamed _parallel _progress _notebook _validation
+        _typing _files _format _hints _parallel _notebook _validation
         combiner_names linalg kernels distributed
     """,
     "mathematics of weights, leaves and cells": """

@@ -20,9 +20,9 @@ from committee.shell.options import (
     ESTIMATORS,
     GENERATORS,
     POOL,
+    PRESETS,
     TASKS,
 )
-from committee.shell.presets import PRESETS
 from tests.shell.conftest import folder as plain_folder  # noqa: F401
 from tests.shell.conftest import make_table, refused, run, trained  # noqa: F401
 

@@ -15,7 +15,7 @@ from committee import (
     prune,
 )
 from committee._format import HELD_OUT, LEAVE_ONE_OUT, error_name
-from committee.displays.pruning_path import split_measure
+from committee.displays.paths import split_measure
 from committee.losses import OF_CLASSES, OF_NUMBERS
 from committee.reporting.page_text import pruning
 

@@ -7,7 +7,6 @@ from committee._format import (
     NumberFormat,
     byte_size,
     change,
-    close_to,
     count,
     cut,
     duration,
@@ -16,6 +15,7 @@ from committee._format import (
     printable,
     text_table,
 )
+from committee._hints import close_to
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from committee._install import EXTRAS, how_to_install
+from committee._hints import EXTRAS, how_to_install
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -26,7 +26,7 @@ def test_extras_are_those_of_the_project():
 def test_no_hint_is_written_by_hand():
     """Every other text that tells how to install something would go its own way."""
     for path in SOURCES:
-        if path.name != "_install.py":
+        if path.name != "_hints.py":
             assert "pip install" not in path.read_text(), path
 
 

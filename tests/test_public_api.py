@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import committee
-from committee import _renamed
+from committee import _hints
 from committee.combiners.order_pruner import CRITERIA
 
 PUBLIC = [name for name in committee.__all__ if name != "__version__"]
@@ -187,8 +187,8 @@ def test_former_names_say_what_to_use(module, old, new):
 
 
 def test_what_replaces_a_former_name_exists():
-    assert set(_renamed._CRITERIA.values()) == {*CRITERIA, "random"} - {"kl-rows"}
-    for old, new in _renamed._OTHERS.items():
+    assert set(_hints._CRITERIA.values()) == {*CRITERIA, "random"} - {"kl-rows"}
+    for old, new in _hints._OTHERS.items():
         assert not hasattr(committee, old)
         own = re.match(r"([A-Z]\w+)", new)
         assert own is None or hasattr(committee, own[1])

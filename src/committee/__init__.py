@@ -269,7 +269,7 @@ if not TYPE_CHECKING:  # a checker sees the imports above, and what is not there
         elif not name.startswith("_") and find_spec(f"committee.{name}"):
             value = import_module(f"committee.{name}")
         else:
-            from committee._renamed import no_such_name
+            from committee._hints import no_such_name
 
             raise no_such_name(__name__, name)
         globals()[name] = value

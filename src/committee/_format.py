@@ -6,7 +6,6 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from typing import Any, Self
 
 #: Unicode categories that control a terminal: controls, surrogates, line ends.
@@ -201,18 +200,3 @@ def _in_units(x: float, units: Sequence[str]) -> str:
             return f"{figures(x)} {unit}"
         x /= 1000
     return f"{figures(x)} {units[-1]}"
-
-
-def close_to(word: str, known: list[str]) -> str:
-    """Return a question that suggests a known word, or an empty string.
-
-    Examples
-    --------
-    >>> from committee._format import close_to
-    >>> close_to("specis", ["petal", "species"])
-    " Did you mean 'species'?"
-    """
-    close = get_close_matches(word, known, n=1) or [
-        name for name in known if name.lower() == word.lower()
-    ]
-    return f" Did you mean {close[0]!r}?" if close else ""

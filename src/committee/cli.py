@@ -94,7 +94,7 @@ def _add_command(kind: type[Options]) -> None:
         with explained(debug=options.debug, quiet=options.quiet):
             check_input(values.get("data"))
             with leaving_at_once():
-                module = import_module(f"committee.shell.{name}_command")
+                module = import_module(f"committee.shell.{COMMANDS[kind]}_command")
             getattr(module, name)(options)
 
     # typer reads the options from the signature, in this order: the command's own first.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from committee._format import close_to
+from committee._hints import close_to
 
 if TYPE_CHECKING:
     from committee._typing import RandomState

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from committee._format import NumberFormat, byte_size, count
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee._notebook import Columns, Shown
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee._validation import as_floats

@@ -16,8 +16,7 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeClassifier
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.parallel import delayed
 
-from committee._parallel import results_of
-from committee._progress import track
+from committee._parallel import results_of, track
 from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
 from committee._validation import check_row_weights, check_weights, single_rows
 from committee.distributed import lazy_rows

@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state, indexable
 from sklearn.utils.parallel import delayed
 
 from committee._format import figures, text_table
-from committee._parallel import results_of
-from committee._progress import track
+from committee._parallel import results_of, track
 from committee._typing import FloatArray
 from committee._validation import safe_indexing
 from committee.ensembles import Round, roster_of

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from committee import EPPruner, GreedyPruner, OrderPruner, combine
-from committee.displays.pruning_path import path_errors, split_measure
+from committee.displays.paths import path_errors, split_measure
 from committee.losses import error_losses
 
 

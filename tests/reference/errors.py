@@ -49,7 +49,7 @@ def effective_weights(s):
 
 
 def shrunk_correlation(F, y, held_out, s=None, floor=0.25):
-    """Return C with a mask, by the steps of `committee.diagnostics.shrinkage`."""
+    """Return C with a mask, by the steps of `committee.diagnostics.correlation`."""
     M = F.shape[1]
     s = None if s is None else effective_weights(s)
     count, mean, variance = pair_moments(F, y, held_out, s)

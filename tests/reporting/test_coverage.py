@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from committee import prune, report
-from committee.reporting.error_charts import coverage
+from committee.reporting.charts import coverage
 from committee.reporting.evaluation import evaluate_members
 
 

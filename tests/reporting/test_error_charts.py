@@ -8,13 +8,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import SVC
 
 from committee import prune, report
-from committee.reporting import error_charts
+from committee.reporting import charts
 from committee.reporting.evaluation import evaluate_members
 
 
 def test_every_class_has_recall_precision_and_area(classifier):
     committee, X, y = classifier
-    lines = error_charts.classes(evaluate_members(committee, X, y))
+    lines = charts.classes(evaluate_members(committee, X, y))
     predicted, p = committee.predict(X), committee.predict_proba(X)
     recall = metrics.recall_score(y, predicted, average=None)
     precision = metrics.precision_score(y, predicted, average=None)
@@ -37,14 +37,14 @@ def test_two_classes_have_curves_before_and_after_pruning(rng):
     forest = RandomForestClassifier(20, random_state=0).fit(X[:100], y[:100])
     small = prune(forest, X[100:200], y[100:200])
     evaluated = evaluate_members(small, X[200:], y[200:])
-    shown = error_charts.curves(evaluated)
+    shown = charts.curves(evaluated)
     for line, model in zip(shown["lines"], (small, forest), strict=True):
         p = model.predict_proba(X[200:])[:, 1]
         assert line["area"] == pytest.approx(metrics.roc_auc_score(y[200:], p))
         assert line["average"] == pytest.approx(
             metrics.average_precision_score(y[200:], p)
         )
-    found = error_charts.calibration(evaluated)
+    found = charts.calibration(evaluated)
     p = small.predict_proba(X[200:])
     assert sum(found["n_rows"]) == 100
     assert found["scores"]["log-loss"].startswith(
@@ -58,7 +58,7 @@ def test_two_classes_have_curves_before_and_after_pruning(rng):
 def test_rows_of_one_class_and_votes_without_probabilities_have_no_curves(classifier):
     committee, X, y = classifier
     one = evaluate_members(committee, X[y == 0], y[y == 0])
-    assert error_charts.curves(one) is None
+    assert charts.curves(one) is None
     two = y < 2
     members = [SVC(C=c).fit(X[two], y[two]) for c in (1, 10)]
     assert "By class" in report(members, X[two], y[two])
@@ -68,7 +68,7 @@ def test_twenty_six_classes_have_a_cell_each():
     X, y = make_blobs(520, centers=26, random_state=0)
     labels = np.array(list("abcdefghijklmnopqrstuvwxyz"))[y]
     forest = RandomForestClassifier(5, random_state=0).fit(X, labels)
-    shown = error_charts.confusion(evaluate_members(forest, X, labels))
+    shown = charts.confusion(evaluate_members(forest, X, labels))
     assert shown["labels"] == forest.classes_.tolist()
     assert len(forest.classes_) == 26
     page = report(forest, X, labels)

@@ -23,10 +23,10 @@ from committee import (
     gate_usage,
     report,
 )
-from committee.reporting import member_charts
+from committee.reporting import charts
+from committee.reporting.charts import gate
 from committee.reporting.evaluation import evaluate_members
-from committee.reporting.member_charts import gate
-from committee.reporting.page import rounded
+from committee.reporting.report import rounded
 
 
 def _quadrants(N=400, seed=0):
@@ -66,7 +66,7 @@ def test_shares_entropy_and_the_columns_that_tell_most(mixture):
 def test_the_terms_of_ambiguity_are_those_of_the_gate(mixture):
     X, y = _quadrants(200, seed=1)
     evaluated = evaluate_members(mixture, X, y)
-    total = member_charts.ambiguity(evaluated, evaluated.roster.weights)["total"]
+    total = charts.ambiguity(evaluated, evaluated.roster.weights)["total"]
     terms = ambiguity(evaluated.F, y, evaluated.gate)
     np.testing.assert_allclose(total["ensemble"], terms.ensemble_error)
     np.testing.assert_allclose(

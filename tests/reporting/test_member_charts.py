@@ -23,27 +23,27 @@ from committee import (
     report,
 )
 from committee import ambiguity as terms_of
-from committee.reporting import error_charts, evaluation, member_charts
+from committee.reporting import charts, evaluation
 from committee.reporting.evaluation import evaluate_members
 
 
 def test_weights_are_the_largest_with_their_spread(classifier, regressor):
     committee, _, _ = classifier
     names = [f"#{m}" for m in committee.support_]
-    shown = member_charts.weights(committee, names)
+    shown = charts.weights(committee, names)
     order = np.argsort(-committee.weights_, kind="stable")[: committee.n_members_]
     assert shown["names"] == [names[m] for m in order]
     np.testing.assert_allclose(shown["weight"], committee.weights_[order])
     assert shown["more"] == 0
     assert shown["names"][0] in shown["alt"]
     other = regressor[0]
-    spread = member_charts.weights(other, [str(m) for m in other.support_])["std"]
+    spread = charts.weights(other, [str(m) for m in other.support_])["std"]
     assert spread is None or min(spread) > 0
-    assert member_charts.weights(RandomForestClassifier(), names) is None
+    assert charts.weights(RandomForestClassifier(), names) is None
 
 
 def pairs_of(evaluated, kept):
-    return member_charts.pairs(evaluated, kept, [f"#{m}" for m in evaluated.numbers])
+    return charts.pairs(evaluated, kept, [f"#{m}" for m in evaluated.numbers])
 
 
 def test_pairs_of_classifiers_have_kappa_and_error(classifier):
@@ -87,7 +87,7 @@ def test_a_member_alone_is_no_pair():
 
 def test_of_many_pairs_a_sample_is_drawn(classifier, monkeypatch):
     committee, X, y = classifier
-    monkeypatch.setattr(member_charts, "_MOST_POINTS", 4)
+    monkeypatch.setattr(charts, "_MOST_POINTS", 4)
     shown = pairs_of(evaluate_members(committee, X, y), np.arange(3))
     assert len(shown["others"]) == 4
     assert shown["n_others"] == shown["n_pairs"] - 3
@@ -103,7 +103,7 @@ def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
     assert shown["n_pairs"] == 6
     kappa = pairwise_kappa(committee.member_predictions(X))
     assert shown["kept"][0][0] == pytest.approx(kappa[first, second])
-    assert member_charts.ambiguity(evaluated, committee.weights_)["size"] == [
+    assert charts.ambiguity(evaluated, committee.weights_)["size"] == [
         1,
         2,
         3,
@@ -114,7 +114,7 @@ def test_of_very_many_members_some_are_compared(classifier, monkeypatch):
 def test_ambiguity_is_an_identity_at_every_size(classifier):
     committee, X, y = classifier
     F, w = committee.member_predictions(X), committee.weights_
-    shown = member_charts.ambiguity(evaluate_members(committee, X, y), w)
+    shown = charts.ambiguity(evaluate_members(committee, X, y), w)
     total = terms_of(F, y, w / w.sum())
     assert shown["total"]["ensemble"] == pytest.approx(total.ensemble_error)
     assert shown["total"]["diversity"] == pytest.approx(total.diversity)
@@ -136,25 +136,25 @@ def test_weights_that_do_not_sum_to_one_are_marked_as_scaled(regressor):
         generator=Bagging(5), combiner=LeastSquares(), random_state=0
     ).fit(X, y)
     evaluated = evaluate_members(committee, X, y)
-    total = member_charts.ambiguity(evaluated, committee.weights_)["total"]
+    total = charts.ambiguity(evaluated, committee.weights_)["total"]
     assert total["scaled"]
     assert "its weights scaled to sum to one" in report(committee, X, y)
-    assert not member_charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
+    assert not charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
     # A second layer or a negative sum has no such sentence.
-    assert member_charts.ambiguity(evaluated, None)["total"] is None
-    assert member_charts.ambiguity(evaluated, -committee.weights_)["total"] is None
+    assert charts.ambiguity(evaluated, None)["total"] is None
+    assert charts.ambiguity(evaluated, -committee.weights_)["total"] is None
 
 
 def test_scores_of_a_booster_have_no_ambiguity():
     X, y = load_digits(return_X_y=True)
     booster = GradientBoostingClassifier(n_estimators=2, max_depth=1).fit(X, y)
     evaluated = evaluate_members(booster, X, y)
-    assert member_charts.ambiguity(evaluated, evaluated.roster.weights) is None
+    assert charts.ambiguity(evaluated, evaluated.roster.weights) is None
 
 
 def test_confusion_counts_rows(classifier):
     committee, X, y = classifier
-    shown = error_charts.confusion(evaluate_members(committee, X, y))
+    shown = charts.confusion(evaluate_members(committee, X, y))
     counts = np.array(shown["counts"]).astype(float)
     assert counts.sum() == len(y)
     assert np.trace(counts) == np.sum(committee.predict(X) == y)
@@ -164,7 +164,7 @@ def test_confusion_counts_rows(classifier):
 
 def test_very_many_classes_have_no_matrix_but_a_line_each(classifier, monkeypatch):
     committee, X, y = classifier
-    monkeypatch.setattr(error_charts, "_MOST_CLASSES", 2)
+    monkeypatch.setattr(charts, "_MOST_CLASSES", 2)
     page = report(committee, X, y)
     assert "Confusion</h3>" not in page
     assert "By class" in page
@@ -172,7 +172,7 @@ def test_very_many_classes_have_no_matrix_but_a_line_each(classifier, monkeypatc
 
 def test_residuals_are_targets_less_predictions(regressor):
     committee, X, y = regressor
-    shown = error_charts.residuals(evaluate_members(committee, X, y))
+    shown = charts.residuals(evaluate_members(committee, X, y))
     predicted = committee.predict(X)
     np.testing.assert_allclose(
         shown["points"], np.column_stack([predicted, y - predicted])
@@ -185,22 +185,20 @@ def test_everything_is_json(classifier, regressor):
         kept = np.flatnonzero(committee.weights_)
         json.dumps(
             [
-                member_charts.weights(committee, [str(m) for m in kept]),
+                charts.weights(committee, [str(m) for m in kept]),
                 pairs_of(evaluated, kept),
-                member_charts.ambiguity(evaluated, committee.weights_),
-                error_charts.curves(evaluated) if evaluated.is_classifier else None,
-                (
-                    error_charts.confusion
-                    if evaluated.F.ndim == 3
-                    else error_charts.residuals
-                )(evaluated),
+                charts.ambiguity(evaluated, committee.weights_),
+                charts.curves(evaluated) if evaluated.is_classifier else None,
+                (charts.confusion if evaluated.F.ndim == 3 else charts.residuals)(
+                    evaluated
+                ),
             ],
             allow_nan=False,
         )
 
 
 def path_of(committee, X, y):
-    return member_charts.path_chart(committee, evaluate_members(committee, X, y))
+    return charts.path_chart(committee, evaluate_members(committee, X, y))
 
 
 def committee_with(combiner, n_members=12):
@@ -312,8 +310,8 @@ def test_held_out_votes_have_a_note():
 
 def test_long_paths_and_large_committees_are_cut(monkeypatch):
     committee, X, y = committee_with(OrderPruner("best", 4))
-    monkeypatch.setattr(member_charts, "_MOST_STEPS", 3)
-    monkeypatch.setattr(member_charts, "_MOST_MEMBERS", 2)
+    monkeypatch.setattr(charts, "_MOST_STEPS", 3)
+    monkeypatch.setattr(charts, "_MOST_MEMBERS", 2)
     path = path_of(committee, X, y)
     assert path["size"] == [1, 4, 7, 12] or path["size"] == [1, 4, 6, 12]
     assert path["size"][path["chosen"]] == 4
@@ -348,7 +346,7 @@ def test_few_pairs_have_the_names_of_their_members(regressor, classifier):
     for committee, X, y in (regressor, classifier):
         few = evaluate_members(committee.members_[:4], X, y)
         names = ["a", "b", "c", "d"]
-        labels = member_charts.pairs(few, np.arange(4), names)["labels"]
+        labels = charts.pairs(few, np.arange(4), names)["labels"]
         assert [label["names"] for label in labels][:2] == [["a", "b"], ["a", "c"]]
     many = evaluate_members(RandomForestClassifier(9).fit(X, y), X, y)
     assert pairs_of(many, np.arange(9))["labels"] is None
@@ -357,7 +355,7 @@ def test_few_pairs_have_the_names_of_their_members(regressor, classifier):
 def test_many_equal_weights_are_one_bar():
     X, y = load_wine(return_X_y=True)
     committee = CommitteeClassifier(generator=Bagging(25), random_state=0).fit(X, y)
-    shown = member_charts.weights(committee, [str(m) for m in range(25)])
+    shown = charts.weights(committee, [str(m) for m in range(25)])
     assert shown["names"] == ["25 members, each"]
     assert shown["weight"] == [1 / 25]
     assert shown["more"] == 0

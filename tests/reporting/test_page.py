@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from committee import report
-from committee.reporting.page import pieces, rounded
+from committee.reporting.report import pieces, rounded
 from tests.reporting.conftest import HOSTILE
 
 ASSETS = resources.files("committee.reporting").joinpath("assets")

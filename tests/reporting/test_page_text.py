@@ -14,8 +14,8 @@ from sklearn.ensemble import (
 from committee import Bagging, CommitteeRegressor, prune, refine, report
 from committee._format import NumberFormat, byte_size, percent
 from committee.reporting import page_text
+from committee.reporting.charts import path_chart
 from committee.reporting.evaluation import Answer, evaluate_members
-from committee.reporting.member_charts import path_chart
 from committee.reporting.page_text import core_of, member_table
 
 RATE = NumberFormat.of("error rate", 0.1)

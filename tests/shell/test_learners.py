@@ -21,7 +21,7 @@ from committee.shell.learners import (
     fit_time,
     learners_of,
 )
-from committee.shell.presets import MINUTES, PRESETS
+from committee.shell.options import MINUTES, PRESETS
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from committee.ensembles import roster_of
-from committee.shell.merge_command import LIBRARIES, _read
+from committee.shell.export_command import LIBRARIES, _read
 from tests.reference.boosters import make_booster, make_rows
 from tests.shell.conftest import refused, run
 

@@ -21,7 +21,7 @@ from committee import (
 from committee.combiners import Combiner
 from committee.shell import learners
 from committee.shell.learners import TableSize, learners_of
-from committee.shell.presets import PRESETS
+from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
 from tests.shell.conftest import make_table, refused, run
 

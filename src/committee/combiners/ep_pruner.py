@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from committee._format import LEAVE_ONE_OUT, error_name
-from committee._progress import step_printer
+from committee._parallel import step_printer
 from committee._typing import FloatArray, IntArray
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.combiners.base import Combiner, for_all

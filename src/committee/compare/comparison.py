@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee._notebook import Columns, Shown
 from committee._typing import FloatArray
 from committee.compare.significance import (

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from committee._renamed import no_such_name
+from committee._hints import no_such_name
 from committee.coupled.bayesian_committee import (
     BayesianCommitteeClassifier,
     BayesianCommitteeRegressor,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from committee._progress import track
+from committee._parallel import track
 from committee._typing import FloatArray
 from committee.coupled.coupled_kernel import CoupledKernel, needs_rows
 from committee.coupled.rows import Rows

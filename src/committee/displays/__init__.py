@@ -5,15 +5,11 @@ draws them and imports matplotlib. `from_estimator` and `from_predictions` do bo
 report reads the attributes and draws them itself.
 """
 
-from committee.displays.ambiguity import AmbiguityDisplay
+from committee.displays.coverage import IntervalDisplay, ReliabilityDisplay
 from committee.displays.critical import CriticalDifferenceDisplay
-from committee.displays.gate import GateDisplay
-from committee.displays.interval import IntervalDisplay
-from committee.displays.kappa_error import KappaErrorDisplay
-from committee.displays.pruning_path import PruningPathDisplay
-from committee.displays.refinement import RefinementDisplay
-from committee.displays.reliability import ReliabilityDisplay
-from committee.displays.weights import WeightsDisplay
+from committee.displays.diversity import AmbiguityDisplay, KappaErrorDisplay
+from committee.displays.paths import PruningPathDisplay, RefinementDisplay
+from committee.displays.weights import GateDisplay, WeightsDisplay
 
 __all__ = [
     "AmbiguityDisplay",

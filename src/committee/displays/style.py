@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from committee._format import cut
-from committee._install import how_to_install
+from committee._hints import how_to_install
 
 #: The palette of Okabe and Ito (2008), made for colour-blind readers too.
 BLACK, GREY = "#000000", "#6f6f6f"

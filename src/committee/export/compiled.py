@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee._typing import FloatArray
 from committee._validation import check_columns
 from committee.export.c_code import to_c

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from committee._files import replaced_atomically
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee.ensembles import Round, trees_of
 from committee.ensembles.forests import is_tree
 from committee.ensembles.roster import kind_of_member

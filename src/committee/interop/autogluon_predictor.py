@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee.combiners import BudgetPruner
 from committee.held_out import CrossFit, HeldOutPredictions
 from committee.interop.ensembler import CommitteeEnsembler

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee._typing import BoolArray, FloatArray, IntArray
 
 #: Largest difference of a sum of probabilities from one: files may be in half precision,

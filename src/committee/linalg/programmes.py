@@ -21,7 +21,7 @@ from scipy.linalg import cho_solve
 from scipy.optimize import linprog
 from scipy.sparse import block_array, coo_array, csc_array, csr_array
 
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.linalg.definite import jittered_cholesky
 

@@ -23,8 +23,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from committee._parallel import results_of
-from committee._progress import track
+from committee._parallel import results_of, track
 from committee._typing import Member
 from committee._validation import index_params, routing_enabled, safe_indexing
 from committee.distributed import Chunks, numbered

@@ -16,8 +16,7 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from committee._format import HELD_OUT, error_name
-from committee._parallel import results_of
-from committee._progress import track
+from committee._parallel import results_of, track
 from committee._typing import FloatArray, IntArray, Member, RandomState
 from committee._validation import AT_LEAST_ONE, HasMethods, Interval, StrOptions
 from committee.coupled import LSSVMClassifier, LSSVMRegressor

@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import delayed
 
-from committee._parallel import results_of
-from committee._progress import bar_with_text
+from committee._parallel import bar_with_text, results_of
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.members.base import (

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from committee._progress import track
+from committee._parallel import track
 from committee._typing import BoolArray, FloatArray, IntArray, Member, RandomState
 from committee.ensembles import Roster
 from committee.ensembles.member_features import OnColumns, bare_tree

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from committee._format import count
-from committee._progress import track
+from committee._parallel import track
 from committee._typing import BoolArray, FloatArray, IntArray
 from committee.refining.cutting import cut_to
 from committee.refining.group_errors import GroupVotes, missing_variance, p_wrong

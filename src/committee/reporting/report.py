@@ -1,17 +1,22 @@
-"""report(): a committee on one page."""
+"""report(): a committee on one page, an HTML file that needs no other file."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import math
 import os
+import re
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from committee._files import replaced_atomically
-from committee._format import count
+from committee._format import count, cut, figures
 from committee.displays.sources import core_of
-from committee.reporting import error_charts, member_charts, page_text
+from committee.reporting import charts, page_text
 from committee.reporting.evaluation import evaluate_members
-from committee.reporting.page import render
 
 
 def report(
@@ -81,18 +86,18 @@ def report(
     is_classifier = evaluated.is_classifier
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
-        "path": member_charts.path_chart(core, evaluated),
-        "weights": member_charts.weights(
+        "path": charts.path_chart(core, evaluated),
+        "weights": charts.weights(
             core,
             kept,
             None if evaluated.gate is None else members.weights[members.kept],
         ),
-        "gate": member_charts.gate(evaluated, X, members.names),
-        "pairs": member_charts.pairs(evaluated, members.kept, members.names),
-        "ambiguity": member_charts.ambiguity(evaluated, evaluated.roster.weights),
-        "curves": error_charts.curves(evaluated) if is_classifier else None,
-        "calibration": error_charts.calibration(evaluated) if is_classifier else None,
-        "residuals": None if is_classifier else error_charts.residuals(evaluated),
+        "gate": charts.gate(evaluated, X, members.names),
+        "pairs": charts.pairs(evaluated, members.kept, members.names),
+        "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),
+        "curves": charts.curves(evaluated) if is_classifier else None,
+        "calibration": charts.calibration(evaluated) if is_classifier else None,
+        "residuals": None if is_classifier else charts.residuals(evaluated),
     }
     text = {
         "title": title or f"A committee of {count(len(members.kept), 'member')}",
@@ -109,9 +114,9 @@ def report(
         "headlines": page_text.headlines(core, evaluated, members),
         "comparison": page_text.comparison(evaluated, members),
         "pruning": page_text.pruning(core),
-        "confusion": error_charts.confusion(evaluated) if is_classifier else None,
-        "classes": error_charts.classes(evaluated) if is_classifier else None,
-        "coverage": error_charts.coverage(committee, core, X, evaluated),
+        "confusion": charts.confusion(evaluated) if is_classifier else None,
+        "classes": charts.classes(evaluated) if is_classifier else None,
+        "coverage": charts.coverage(committee, core, X, evaluated),
         "members": page_text.members_table(evaluated, members),
         "settings": page_text.settings(committee, core, evaluated, notes or {}),
     }
@@ -120,3 +125,82 @@ def report(
         with replaced_atomically(path) as file:
             file.write(html.encode())
     return html
+
+
+#: Marks where a line may break; no text of a page contains it.
+_CUT = "\0"
+_SCRIPTS = ("d3.min.js", "plot.min.js", "page.js")
+
+
+def render(text: dict[str, Any], numbers: dict[str, Any]) -> str:
+    """Return the HTML of the page.
+
+    Jinja2 escapes all text. Numbers for the pictures are JSON in which `<` and `&` are
+    escaped as well. The content security policy of the page allows only its own scripts,
+    by their hashes, and no requests.
+    """
+    scripts = [_asset(name) for name in _SCRIPTS]
+    html: str = _template().render(
+        **text,
+        numbers=rounded(numbers),
+        style=_asset("page.css"),
+        scripts=scripts,
+        hashes=[_hash(script) for script in scripts],
+    )
+    # File names may contain bytes that are not valid text.
+    return html.encode("utf-8", "replace").decode("utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """Round numbers to nine significant digits; NaN and infinity become None."""
+    if isinstance(value, dict):
+        return {key: rounded(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(entry) for entry in value]
+    if isinstance(value, float):
+        return float(f"{value:.9g}") if math.isfinite(value) else None
+    return value
+
+
+def pieces(text: str) -> list[str]:
+    """Split a name where a line may break, in addition to its spaces.
+
+    Examples
+    --------
+    >>> from committee.reporting.report import pieces
+    >>> pieces("elastic_net, HistGradientBoosting")
+    ['elastic_', 'net, Hist', 'Gradient', 'Boosting']
+    """
+    return re.sub(r"(?<=[_\-./,:;=])(?=\w)|(?<=[a-z])(?=[A-Z])", _CUT, text).split(_CUT)
+
+
+@cache
+def _asset(name: str) -> str:
+    """Return a file of the package as text."""
+    folder = resources.files("committee.reporting").joinpath("assets")
+    return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Any:
+    """Return the template of the page, which escapes all values."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "allow_nan": False,
+        "separators": (",", ":"),
+    }
+    environment.filters.update(figures=figures, cut=cut, pieces=pieces)
+    return environment.from_string(_asset("page.html"))
+
+
+def _hash(script: str) -> str:
+    """Return the hash of a script for the content security policy."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from committee._progress import track
+from committee._parallel import track
 from committee._typing import IntArray, Member
 from committee.ensembles.boosted import (
     Boosted,
@@ -48,8 +48,7 @@ from committee.members.base import GenerateOptions, Sample, draw_seeds, take
 from committee.members.training import fit_member, set_random_states
 from committee.shell.encoding import TableEncoding, one_hot, scaling
 from committee.shell.messages import listed
-from committee.shell.options import Train
-from committee.shell.presets import PRESETS
+from committee.shell.options import PRESETS, Train
 
 #: Above so many rows boosting puts some aside and stops early, if the rarest class has
 #: enough of them.

@@ -1,6 +1,6 @@
 """The options of every command: a record of each, with defaults and help texts.
 
-A command NAME is a record here and the function NAME of `NAME_command.py`. Help and shell
+A command NAME is a record here and a function NAME; `COMMANDS` has their modules. Help and shell
 completion are made from the records; nothing here imports a learner until it is made.
 Annotations are objects, not strings, because `cli.py` makes options of them.
 """
@@ -15,10 +15,9 @@ from typing import Any
 
 from typer import Argument, BadParameter, Option
 
-from committee._format import close_to
+from committee._hints import close_to
 from committee.combiner_names import COMBINERS
 from committee.shell.messages import Messages, UsageError
-from committee.shell.presets import MINUTES, PRESETS
 
 CLASSIFICATION, REGRESSION = TASKS = ("classification", "regression")
 
@@ -40,8 +39,16 @@ GENERATORS = {
     "random-subspaces": "RandomSubspaces",
     "rotations": "Rotations",
 }
-#: Different learners instead of many members of one estimator; see `presets.py`.
+#: Different learners instead of many members of one estimator; the learners of a preset.
 POOL = "pool"
+
+#: Learners of each preset, the most valuable first. CatBoost and XGBoost take part where
+#: they are installed.
+_FAST = ("catboost", "boosting", "shallow-boosting", "extra-trees", "linear", "network")
+_MORE = ("neighbours", "xgboost", "slow-boosting", "forest")
+PRESETS = {"fast": _FAST, "best": (*_FAST, *_MORE)}
+#: Default time budget of each preset, in minutes.
+MINUTES = {"fast": 10.0, "best": 60.0}
 
 #: Scorers of scikit-learn, for classification or for regression.
 SCORES = {
@@ -454,4 +461,15 @@ class Demo(Options):
     jobs: int = _jobs(-1)
 
 
-COMMANDS = (Train, Evaluate, Prune, Predict, Inspect, Report, Export, Merge, Demo)
+#: The module of each command, without `_command`.
+COMMANDS = {
+    Train: "train",
+    Evaluate: "evaluate",
+    Prune: "prune",
+    Predict: "predict",
+    Inspect: "evaluate",
+    Report: "evaluate",
+    Export: "export",
+    Merge: "export",
+    Demo: "demo",
+}

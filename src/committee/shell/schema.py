@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from committee._format import close_to
+from committee._hints import close_to
 from committee.shell.column_types import (
     NUMBERS,
     TEXT,

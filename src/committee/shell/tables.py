@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from committee._files import replaced_atomically
-from committee._install import how_to_install
+from committee._hints import how_to_install
 from committee.shell.messages import ShellError, UsageError, listed
 
 #: Missing values of CSV. "None" is a word: it is a class of some well-known data sets.

@@ -18,7 +18,9 @@ from committee.shell.options import (
     CLASSIFICATION,
     GENERATORS,
     MEASURES,
+    MINUTES,
     POOL,
+    PRESETS,
     TASKS,
     Train,
     known,
@@ -26,7 +28,6 @@ from committee.shell.options import (
     make_estimator,
     make_generator,
 )
-from committee.shell.presets import MINUTES, PRESETS
 from committee.shell.schema import TableLook, asked_columns, split_target
 from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.tables import check_output, read_table

@@ -1,10 +1,20 @@
-"""Public names of version 0.1, and what to use instead."""
+"""Hints in error messages: a name that was meant, what to install, what replaces a name."""
 
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 
-#: Former pruners, and the criteria of `OrderPruner` that replace them.
+#: The packages of each extra of pyproject.toml. pip finds these names whether or not this
+#: library was installed from an index; the name of an extra would need an index.
+EXTRAS = {
+    "autogluon": ("'autogluon.tabular[lightgbm,xgboost,catboost]'",),
+    "onnx": ("skl2onnx", "onnxruntime"),
+    "plot": ("matplotlib",),
+    "sdp": ("scs",),
+    "shell": ("pandas", "pyarrow"),
+}
+#: Former pruners of version 0.1, and the criteria of `OrderPruner` that replace them.
 _CRITERIA = {
     "BestPruner": "best",
     "BoostingOrderPruner": "boosting-order",
@@ -48,6 +58,18 @@ _OTHERS = {
 }
 
 
+def how_to_install(*extras: str) -> str:
+    """Return the command that installs the packages of some extras.
+
+    Examples
+    --------
+    >>> from committee._hints import how_to_install
+    >>> how_to_install("shell", "plot")
+    'pip install pandas pyarrow matplotlib'
+    """
+    return " ".join(["pip install", *(p for extra in extras for p in EXTRAS[extra])])
+
+
 def no_such_name(module: str, name: str) -> AttributeError | ImportError:
     """Return the error of a module's `__getattr__`, with what replaces a former name.
 
@@ -56,7 +78,7 @@ def no_such_name(module: str, name: str) -> AttributeError | ImportError:
 
     Examples
     --------
-    >>> from committee._renamed import no_such_name
+    >>> from committee._hints import no_such_name
     >>> print(no_such_name("committee", "KappaPruner"))
     module 'committee' has no attribute 'KappaPruner': use OrderPruner("kappa")
     """
@@ -69,3 +91,18 @@ def no_such_name(module: str, name: str) -> AttributeError | ImportError:
         return AttributeError(text)
     importing = sys._getframe(2).f_code.co_name == "_handle_fromlist"
     return (ImportError if importing else AttributeError)(f"{text}: use {found}")
+
+
+def close_to(word: str, known: list[str]) -> str:
+    """Return a question that suggests a known word, or an empty string.
+
+    Examples
+    --------
+    >>> from committee._hints import close_to
+    >>> close_to("specis", ["petal", "species"])
+    " Did you mean 'species'?"
+    """
+    close = get_close_matches(word, known, n=1) or [
+        name for name in known if name.lower() == word.lower()
+    ]
+    return f" Did you mean {close[0]!r}?" if close else ""
