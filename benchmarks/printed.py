@@ -1,29 +1,23 @@
 """Printed, delivered, fresh: is the error that a model prints the error of fresh rows?
 
-python -m benchmarks printed [--sets adult generated] [--first 0] [--seeds 3]
-[--rows 3000] [--ensembles NAME ...]
+python -m benchmarks printed [--sets adult generated] [--first 0] [--draws 12]
+[--rows 1500] [--ensembles NAME ...]
 
 For each ensemble of two classes: the error and the log-loss that it prints of itself
 (`summary()`, or the held-out scores of `fit`), those of the model that is delivered
 (after `save` and `load`, and as a model of scikit-learn where there is one), and those of
-fresh rows in memory. Delivered and fresh are measured on the same rows and are equal up
-to rounding; the largest difference of their probabilities is a column. Printed and fresh
-differ by z standard errors, for all seeds together: both are means over their rows, and the
-standard deviation of a row's loss is taken from the fresh rows. Lines with the same seed
-share their rows, so that their z go together: if these rows are hard, all are high. What is
-hard is told by a control, a booster that was trained on other rows. By its losses on both
-sets of rows, times the slope of the ensemble's losses on its, the difference is corrected:
-"rows" is the correction, "z left" the z of what is left, in standard errors of what the
-control leaves. Boosters and extra trees are pruned on a quarter of the rows, forests out of
-bag.
+the model in memory, both on fresh rows. The largest difference of their probabilities is a
+column. In every draw each ensemble has rows of its own for training, pruning and testing;
+z is the mean over draws of printed minus delivered, in standard errors of this mean.
+Boosters and extra trees are pruned on a quarter of the rows, forests out of bag.
 """
 
 import argparse
 import sys
 import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -57,53 +51,23 @@ from committee import (
     save,
 )
 
-#: Fresh rows, at most.
-FRESH = 20_000
+#: Test rows of a draw, and generated rows that draws are taken from.
+FRESH, GENERATED = 5_000, 200_000
+PARTS = ("printed", "delivered", "fresh")
 
 
-class Line(NamedTuple):
-    """Losses of one ensemble on one split."""
-
-    printed: tuple[float, float]
-    n_printed: int
-    delivered: tuple[float, float]
-    gap: float
-    fresh: tuple[float, float]
-    spread: tuple[float, float]
-    rows: tuple[float, float]
-    left: tuple[float, float]
-    n_fresh: int
-
-    @property
-    def z(self) -> np.ndarray:
-        """(printed - fresh) / s, for error and log-loss."""
-        return np.subtract(self.printed, self.fresh) / self._se(self.spread)
-
-    @property
-    def z_left(self) -> np.ndarray:
-        """(printed - fresh - rows) / s, s of what the control leaves."""
-        gap = np.subtract(self.printed, self.fresh) - self.rows
-        return gap / self._se(self.left)
-
-    def _se(self, spread) -> np.ndarray:
-        return np.array(spread) * np.sqrt(1 / self.n_printed + 1 / self.n_fresh)
-
-
-def rows_of(name: str, seed: int, n: int):
-    """Return X, y of n rows, fresh X, y, and X, y of n rows for the control."""
+@cache
+def population(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that draws are taken from."""
     if name == "generated":
-        X, y = make_classification(
-            2 * n + FRESH, 20, n_informative=8, flip_y=0.1, random_state=seed
+        return make_classification(
+            GENERATED, 20, n_informative=8, flip_y=0.1, random_state=0
         )
-    else:
-        z = load("adult")
-        X = np.concatenate([z["X_train"], z["X_test"]]).astype(float)
-        y = np.concatenate([z["y_train"], z["y_test"]]).astype(int)
-        complete = np.isfinite(X).all(axis=1)
-        X, y = X[complete], y[complete]
-    order = np.random.default_rng(seed).permutation(len(y))
-    parts = np.split(order[: 2 * n + FRESH], [n, n + FRESH])
-    return [(X[rows], y[rows]) for rows in parts]
+    z = load("adult")
+    X = np.concatenate([z["X_train"], z["X_test"]]).astype(float)
+    y = np.concatenate([z["y_train"], z["y_test"]]).astype(int)
+    complete = np.isfinite(X).all(axis=1)
+    return X[complete], y[complete]
 
 
 def boosters(seed: int):
@@ -179,23 +143,23 @@ def ensembles(seed: int):
         yield name, lambda X, y, make=make: make().fit(X, y)
 
 
-def printed_by(model) -> tuple[tuple[float, float], int]:
-    """Return the error and the log-loss that a model prints, and the number of rows."""
+def printed_by(model) -> tuple[float, float]:
+    """Return the error and the log-loss that a model prints."""
     if hasattr(model, "summary"):
         found = model.summary()
-        return (found.error_after, found.log_loss_after), found.n_rows
+        return found.error_after, found.log_loss_after
     model = model[-1] if isinstance(model, Pipeline) else model
     lac = model._known_rows().lac  # 1 - p of the right class, on held-out rows
     p = np.maximum(1 - lac.astype(float), 1e-15)
     error = getattr(model, "held_out_error_", None)
     error = float(np.mean(p < 0.5)) if error is None else error  # of cells
-    return (error, float(-np.log(p).mean())), len(p)
+    return error, float(-np.log(p).mean())
 
 
-def losses(p, y):
-    """Return errors and log-losses by row."""
+def losses(p, y) -> tuple[float, float]:
+    """Return the error and the log-loss."""
     right = np.maximum(p[np.arange(len(y)), y], 1e-15)
-    return (p.argmax(axis=1) != y).astype(float), -np.log(right)
+    return float(np.mean(p.argmax(axis=1) != y)), float(-np.log(right).mean())
 
 
 def delivered(model, X) -> list[np.ndarray]:
@@ -217,77 +181,57 @@ def delivered(model, X) -> list[np.ndarray]:
     return found
 
 
-def line_of(fit, data) -> Line:
-    (X, y), (X_fresh, y_fresh), others = data
+def measured(fit, X, y, X_fresh, y_fresh) -> tuple[np.ndarray, float]:
+    """Return losses, a row for each of PARTS, and the largest difference of p."""
     model = fit(X, y)
-    printed, n_printed = printed_by(model)
     p = model.predict_proba(X_fresh)
     found = delivered(model, X_fresh)
-    by_row = losses(p, y_fresh)
-    control = HistGradientBoostingClassifier(random_state=0).fit(*others)
-    last = len(y) // 4 if n_printed <= len(y) // 4 else len(y)
-    on_rows, on_fresh = (
-        losses(control.predict_proba(X), y)
-        for X, y in ((X[-last:], y[-last:]), (X_fresh, y_fresh))
-    )
-    rows, left = [], []
-    for own, known, new in zip(by_row, on_rows, on_fresh, strict=True):
-        slope = np.cov(own, new)[0, 1] / new.var()
-        rows.append(float(slope * (known.mean() - new.mean())))
-        left.append(float((own - slope * new).std()))
-    return Line(
-        printed,
-        n_printed,
-        tuple(float(loss.mean()) for loss in losses(found[-1], y_fresh)),
-        max(float(abs(q - p).max()) for q in found),
-        tuple(float(loss.mean()) for loss in by_row),
-        tuple(float(loss.std()) for loss in by_row),
-        tuple(rows),
-        tuple(left),
-        len(y_fresh),
-    )
+    rows = [printed_by(model), losses(found[-1], y_fresh), losses(p, y_fresh)]
+    return np.array(rows), max(float(abs(q - p).max()) for q in found)
 
 
 def main(argv: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", default=["adult", "generated"])
-    parser.add_argument("--first", type=int, default=0, help="seed")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--first", type=int, default=0, help="draw")
+    parser.add_argument("--draws", type=int, default=12)
+    parser.add_argument("--rows", type=int, default=1500)
     parser.add_argument("--ensembles", nargs="+")
     asked = parser.parse_args(argv)
     rows = []
     for data in asked.sets:
-        for name, _ in ensembles(0):
+        X, y = population(data)
+        for e, (name, _) in enumerate(ensembles(0)):
             if asked.ensembles and name not in asked.ensembles:
                 continue
             found = []
-            for seed in range(asked.first, asked.first + asked.seeds):
+            for draw in range(asked.first, asked.first + asked.draws):
+                order = np.random.default_rng([draw, e]).permutation(len(y))
+                known, fresh = np.split(order[: asked.rows + FRESH], [asked.rows])
                 with warnings.catch_warnings(), threadpool_limits(1):
                     warnings.simplefilter("ignore")
-                    fit = dict(ensembles(seed))[name]
-                    found.append(line_of(fit, rows_of(data, seed, asked.rows)))
-            rows.append(row_of(data, name, found))
+                    fit = dict(ensembles(draw))[name]
+                    found.append(measured(fit, X[known], y[known], X[fresh], y[fresh]))
+            rows.append([data, name, *cells(found)])
             print("  ".join(rows[-1]), flush=True)
-    columns = ["printed", "delivered", "fresh", "z", "rows", "z left"]
     for i, title in enumerate(("Error", "Log-loss")):
-        cells = [[*row[:2], *row[2 + 6 * i : 8 + 6 * i], row[-1]] for row in rows]
-        show(title, ["set", "ensemble", *columns, "gap of p"], cells)
+        shown = [[*row[:2], *row[2 + 5 * i : 7 + 5 * i], row[-1]] for row in rows]
+        show(title, ["set", "ensemble", *PARTS, "difference", "z", "gap of p"], shown)
 
 
-def row_of(data: str, name: str, found: list[Line]) -> list[str]:
-    """Return the means over seeds, and z of all seeds."""
-    cells = [data, name]
+def cells(found: list[tuple[np.ndarray, float]]) -> list[str]:
+    """Return means over draws, the difference and z, for errors and log-losses."""
+    by_draw = np.array([losses for losses, _ in found])
+    texts = []
     for i, shown in enumerate(("{:.2%}", "{:.4f}")):
-        for part in ("printed", "delivered", "fresh"):
-            mean = np.mean([getattr(line, part)[i] for line in found])
-            cells.append(shown.format(mean))
-        root = np.sqrt(len(found))
-        cells.append(f"{sum(line.z[i] for line in found) / root:+.1f}")
-        rows = np.mean([line.rows[i] for line in found])
-        cells.append(shown.replace(":", ":+").format(rows))
-        cells.append(f"{sum(line.z_left[i] for line in found) / root:+.1f}")
-    return [*cells, f"{max(line.gap for line in found):.0e}"]
+        texts += [shown.format(mean) for mean in by_draw[:, :, i].mean(axis=0)]
+        gaps = by_draw[:, 0, i] - by_draw[:, 1, i]
+        se = gaps.std(ddof=1) / np.sqrt(len(gaps))
+        texts += [
+            shown.replace(":", ":+").format(gaps.mean()) + " ± " + shown.format(se)
+        ]
+        texts += [f"{gaps.mean() / se:+.1f}"]
+    return [*texts, f"{max(gap for _, gap in found):.0e}"]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """One number has one name: summary, path, page, notebook, committees and files."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_friedman1
@@ -14,10 +17,12 @@ from committee import (
     Pool,
     prune,
 )
-from committee._format import HELD_OUT, LEAVE_ONE_OUT, error_name
+from committee._format import HELD_OUT, LEAVE_ONE_OUT, error_name, figures
 from committee.displays.paths import split_measure
 from committee.losses import OF_CLASSES, OF_NUMBERS
 from committee.reporting.page_text import pruning
+from committee.shell.table_model import read_model
+from tests.shell.conftest import run
 
 
 def _rows(task):
@@ -65,3 +70,22 @@ def test_committees_name_the_error_that_they_have(task):
     assert name in models[0]._repr_html_()
     models[1].set_params(uncertainty=False).fit(X, y)
     assert models[1].held_out_error_name_ is None
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers"])
+def test_the_shell_prints_the_name_of_the_committee(task, tmp_path, monkeypatch):
+    """`committee train` and `inspect`, on the terminal and as JSON."""
+    monkeypatch.chdir(tmp_path)
+    X, y = _rows(task)
+    np.savetxt(
+        "rows.csv", np.c_[X, y], "%.6g", ",", comments="", header="a,b,c,d,e,f,y"
+    )
+    words = ("rows.csv", "--target", "y", "-o", "m.skops", "--members", 10)
+    out = run("train", *words).stdout
+    committee = read_model("m.skops").last
+    name, error = committee.held_out_error_name_, committee.held_out_error_
+    assert re.search(rf"{name} +{figures(error, 4)}", out)
+    assert name in run("inspect", "m.skops").stdout
+    report = json.loads(run("train", *words, "--json").stdout)
+    assert report["held_out_error"] == error
+    assert error_name(HELD_OUT, report["measure"]) == name

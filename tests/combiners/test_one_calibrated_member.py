@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from committee import CommitteeClassifier, EPPruner, LogPool, Pool, prune
@@ -45,16 +47,21 @@ def test_every_combiner_says_what_the_member_says(name, K):
     assert q.min() < 2 * max(fresh.min(), combiner.floor_)
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [LogisticRegression(), HistGradientBoostingClassifier(max_iter=40, max_depth=3)],
+    ids=["logistic", "boosting"],
+)
 @pytest.mark.parametrize("combiner", [EPPruner(), EPPruner(pool="votes"), LogPool()])
-def test_a_committee_of_one_is_its_member(combiner):
+def test_a_committee_of_one_is_its_member(combiner, learner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3))
     y = (rng.random(3000) < 1 / (1 + np.exp(-2 * X[:, 0] + X[:, 1]))).astype(int)
     train, test = slice(0, 1500), slice(1500, None)
-    member = LogisticRegression().fit(X[train], y[train])
+    member = clone(learner).fit(X[train], y[train])
     alone = log_loss(member.predict_proba(X[test]), y[test]).mean()
     fitted = CommitteeClassifier(
-        generator=Pool([LogisticRegression()]), combiner=combiner, random_state=0
+        generator=Pool([learner]), combiner=combiner, random_state=0
     ).fit(X[train], y[train])
     small = prune([member], X[train], y[train], combiner=combiner, oob=False)
     for made in (fitted, small):

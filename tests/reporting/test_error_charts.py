@@ -50,6 +50,9 @@ def test_two_classes_have_curves_before_and_after_pruning(rng):
     assert found["scores"]["log-loss"].startswith(
         f"{metrics.log_loss(y[200:], p):.4f} ± "
     )
+    # These are the calibrated ones.
+    small.calibration = small._calibration = None
+    assert abs(small.predict_proba(X[200:])[:, 1] - p[:, 1]).max() > 0.01
     page = report(small, X[200:], y[200:])
     assert "all 20 members, before pruning" in page
     assert "before pruning, AUC" in page

@@ -7,9 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
-from committee import Average, CommitteeRegressor, refine, save
+from committee import (
+    Average,
+    CommitteeClassifier,
+    CommitteeRegressor,
+    LogPool,
+    Pool,
+    refine,
+    save,
+)
+from committee.reporting import member_charts
+from committee.reporting.evaluation import evaluate_members
+from committee.reporting.page_text import member_table
 from committee.shell.table_model import read_model
 from tests.shell.conftest import refused, run
 
@@ -26,6 +38,27 @@ def test_a_reader_sees_members_weights_and_columns(folder):
     table = out[out.index("kind", out.index("words")) :].splitlines()
     assert table[1].split()[0] == str(heaviest)
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_weights_are_shown_as_shares(tmp_path, rng):
+    """Here and on the page; the weights of a log pool have another sum."""
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    X[:, 0] += y
+    pool = Pool([("line", LogisticRegression()), ("bayes", GaussianNB())])
+    committee = CommitteeClassifier(generator=pool, combiner=LogPool()).fit(X, y)
+    assert abs(committee.combiner_.weights_.sum() - 1) > 0.01
+    save(committee, tmp_path / "m.skops")
+    shown = re.findall(
+        r"(?:line|bayes) .* ([\d.]+)$",
+        run("inspect", tmp_path / "m.skops").stdout,
+        re.MULTILINE,
+    )
+    assert sum(map(float, shown)) == pytest.approx(1, abs=1e-4)
+    evaluated = evaluate_members(committee, X, y)
+    table = member_table(committee, evaluated)
+    assert table.weights.sum() == pytest.approx(1)
+    charted = member_charts.weights(committee, table.names)
+    assert sum(charted["weight"]) == pytest.approx(1)
 
 
 def test_a_machine_sees_every_weight(folder):

@@ -3,9 +3,11 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 
+from committee import prune as python_prune
 from committee import save
 from committee.shell.options import PRESETS
 from committee.shell.table_model import read_model
@@ -39,6 +41,27 @@ def test_a_committee_is_pruned_on_the_rows_it_was_trained_on(model, data, folder
     assert (small.schema, small.target) == (before.schema, before.target)
     assert small.source == before.source
     run("predict", "small.skops", data)
+
+
+def test_the_file_predicts_with_the_calibration_that_was_assessed(folder, table):
+    """`train`, `prune` and `predict` deliver what `prune` in Python and `save` do."""
+    whole = read_model("classifier.skops")
+    X, y = whole.take(table)[0], table["grade"]
+    inner = whole.estimator[:-1].transform(X)
+    for name, expected in (
+        ("classifier", whole.last),
+        ("small", python_prune(whole.last, inner, y, oob=True)),
+    ):
+        if name == "small":
+            printed, _ = prune("classifier", "grades.csv", "--oob", "--json")
+            summary = json.loads(printed.stdout)["summary"]
+            assessed = expected.summary()
+            assert summary["log_loss_after"] == assessed.log_loss_after
+        run("predict", f"{name}.skops", "grades.csv", "-o", "p.csv", "--proba")
+        found = pd.read_csv("p.csv")[["p_no", "p_yes"]].to_numpy()
+        np.testing.assert_allclose(found, expected.predict_proba(inner), rtol=1e-12)
+        expected.calibration = expected._calibration = None
+        assert abs(found - expected.predict_proba(inner)).max() > 0.01
 
 
 def test_training_rows_are_noted_once(folder):

@@ -401,9 +401,9 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         Fraction of the rows that EM holds out. EM then ends when their likelihood has
         not risen for five steps, and the best step is kept. None holds out no rows.
     uncertainty : bool, default=False
-        Store held-out residuals of up to 5,000 rows, which `predict_interval` needs, and
-        `held_out_error_`. This fits the mixture five more times, on folds; above 10,000
-        rows twice.
+        Store `held_out_error_` and residuals of up to 5,000 held-out rows. Without them
+        `predict_interval` raises ValueError. This fits the mixture five more times, on
+        folds; above 10,000 rows twice.
     n_jobs : int, default=None
         Number of EM runs, or of experts of a round, that are trained in parallel.
     random_state : int, RandomState instance or None, default=None
@@ -489,7 +489,8 @@ class MixtureOfExpertsClassifier(SetMixin, ClassTargets, BaseMixture):
     n_experts, depth, assignment, gate, gate_penalty, n_restarts, max_iter, tol :
         As for `MixtureOfExpertsRegressor`; `predict_set` uses the held-out rows.
     validation_fraction, uncertainty, n_jobs, random_state, verbose :
-        As for `MixtureOfExpertsRegressor`; `predict_set` uses the held-out rows.
+        As for `MixtureOfExpertsRegressor`. `predict_set` needs `uncertainty=True`, and
+        raises ValueError without it.
 
     Attributes
     ----------
