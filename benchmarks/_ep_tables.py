@@ -28,7 +28,7 @@ PAPER_SETS = {
     "solar": "flare-solar",
 }
 
-Results = dict[tuple[str, str, str], dict[tuple[str, str], tuple[float, float]]]
+Results = dict[tuple[str, str, str], dict[tuple[str, str], tuple[float, ...]]]
 
 
 def show_all(rows: list[dict[str, str]]) -> None:
@@ -36,7 +36,9 @@ def show_all(rows: list[dict[str, str]]) -> None:
     results: Results = defaultdict(dict)
     for row in rows:
         cell = results[row["part"], row["ensemble"], row["method"]]
-        cell[row["set"], row["split"]] = float(row["error"]), float(row["size"])
+        cell[row["set"], row["split"]] = tuple(
+            float(row.get(name) or "nan") for name in ("error", "size", "log_loss")
+        )
     ensembles = dict.fromkeys(e for part, e, _ in results if part == "raetsch")
     for ensemble in ensembles:
         show_ensemble(results, ensemble)
@@ -109,7 +111,7 @@ def over_random(results: Results, ensemble: str, cell) -> str:
     }
     whole = results["raetsch", ensemble, "all"]
     above = defaultdict(list)
-    for key, (error, size) in cell.items():
+    for key, (error, size, _) in cell.items():
         points = {k: c[key][0] for k, c in curve.items() if key in c}
         if len(points) < 2 or key not in whole:
             continue
@@ -152,13 +154,16 @@ def show_bars(results: Results) -> None:
 
 
 def show_pools(results: Results, part: str) -> None:
-    """Errors with sizes, pool by pool, and mean ranks against the four rivals."""
+    """Errors with sizes, set by set, and means over sets beside the four rivals.
+
+    Standard errors are of means over sets.
+    """
     methods = [m for p, _, m in results if p == part]
     rivals = ["mean of all", "best single", "greedy", "simplex"]
     cells = list(results[part, "pool", "greedy"])
     shown = [*rivals, *(m for m in methods if m.startswith("ep") and "equal" not in m)]
-    lines = []
-    for name in dict.fromkeys(s for s, _ in cells):
+    lines, sets = [], sets_of(cells)
+    for name in sets:
         line = [name]
         for method in shown:
             errors, sizes = values(results[part, "pool", method], name)
@@ -172,18 +177,24 @@ def show_pools(results: Results, part: str) -> None:
         sizes = [results[part, "pool", method][c][1] for c in cells]
         ranks = np.mean([rankdata(e) for e in E], axis=0)
         mine, greedy = ranks[group.index(method)], ranks[group.index("greedy")]
-        above = np.mean(E[:, group.index(method)] - E[:, group.index("greedy")])
+        own, first = (results[part, "pool", m] for m in (method, "greedy"))
+        above = np.array([by_set(own, cells, 0, first)[s] for s in sets])
+        logs = [
+            np.mean([np.log(own[c][2] / first[c][2]) for c in cells if c[0] == s])
+            for s in sets
+        ]
         lines.append(
             [
                 method,
                 f"{np.mean(E[:, group.index(method)]):.2f}",
                 f"{np.mean(sizes):.1f}",
-                f"{above:+.2f}",
+                f"{above.mean():+.2f}{plus_minus(above)}",
+                f"{np.exp(np.mean(logs)):.3f}{plus_minus(np.array(logs), 3)}",
                 f"{mine:.2f}",
                 f"{greedy:.2f}",
             ]
         )
-    columns = ["method", "error", "members", "above greedy"]
+    columns = ["method", "error", "members", "above greedy", "log-loss / greedy's"]
     columns += ["mean rank among the rivals", "greedy's rank then"]
     table(f"{part}: averages over {len(cells)} pools", columns, lines)
 
@@ -219,9 +230,10 @@ def values(cell, name: str) -> tuple[np.ndarray, np.ndarray]:
     return (pairs[:, 0], pairs[:, 1]) if len(pairs) else (np.array([np.nan]),) * 2
 
 
-def plus_minus(x: np.ndarray) -> str:
+def plus_minus(x: np.ndarray, digits: int = 2) -> str:
     """Return the standard error of a mean, nothing for one value."""
-    return f" ± {x.std(ddof=1) / np.sqrt(len(x)):.2f}" if len(x) > 1 else ""
+    se = x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else 0.0
+    return f" ± {se:.{digits}f}" if len(x) > 1 else ""
 
 
 def by_set(cell, keys, column: int, base=None) -> dict[str, float]:

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -182,9 +183,12 @@ def run_pool(name: str, run: int):
         F_test = predict_all(generation.members, X_test, classes=np.arange(K))
         results = list(methods(F, y, K))
 
-    def error(found):
-        scores = found.combine(F_test)
-        return 100.0 * float(np.mean(scores.argmax(axis=1) != y_test))
+    def measured(found):
+        p = found.probabilities(found.combine(F_test))
+        error = 100.0 * float(np.mean(p.argmax(axis=1) != y_test))
+        # With half a row of which nothing is known, as in `probabilities`.
+        loss = log_loss(y_test, p, labels=np.arange(K)) + 0.5 * np.log(K) / len(y_test)
+        return {"error": round(error, 4), "log_loss": round(loss, 6)}
 
     return [
         {
@@ -193,7 +197,7 @@ def run_pool(name: str, run: int):
             "ensemble": "pool",
             "split": run,
             "method": method,
-            "error": round(error(found), 4),
+            **measured(found),
             "size": np.count_nonzero(found.weights_),
         }
         for method, found in results

@@ -16,7 +16,7 @@ from benchmarks._data import RAETSCH, raetsch
 from benchmarks._ep_tables import show_all
 from benchmarks._pools import BINARY, MULTICLASS, run_pool
 
-FIELDS = ("part", "set", "ensemble", "split", "method", "error", "size")
+FIELDS = ("part", "set", "ensemble", "split", "method", "error", "size", "log_loss")
 
 Job = tuple[Callable, tuple]
 
@@ -80,7 +80,7 @@ def append(path: Path, stream: Iterable[list[dict]]) -> None:
     """Write every cell as soon as it is there, in one piece."""
     new = not path.exists()
     with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
+        writer = csv.DictWriter(file, FIELDS, restval="nan")
         if new:
             writer.writeheader()
         for rows in stream:
