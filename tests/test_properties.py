@@ -8,22 +8,38 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from committee import (
+    AdaBoost,
+    ARDPruner,
     Average,
     Bagging,
+    BayesianCommitteeClassifier,
+    BayesianCommitteeRegressor,
+    CellKernelClassifier,
+    CellKernelRegressor,
     CommitteeClassifier,
     CommitteeRegressor,
+    CoupledKernelClassifier,
+    CoupledKernelRegressor,
+    EMPruner,
     EPPruner,
+    GreedyPruner,
     LeastSquares,
     LogPool,
     LSSVMClassifier,
+    LSSVMRegressor,
+    MixtureOfExpertsClassifier,
     MixtureOfExpertsRegressor,
     NeighbourGate,
     OptimalWeights,
     Pool,
+    ReduceErrorPruner,
     RidgeWeights,
     SimplexWeights,
     SoftmaxGate,
@@ -43,6 +59,9 @@ ON_NUMBERS = [
 ]
 ON_CLASSES = [Average, OptimalWeights, SimplexWeights, LogPool, EPPruner]
 CASES = [(kind, None) for kind in ON_NUMBERS] + [(kind, 3) for kind in ON_CLASSES]
+#: These prune member by member.
+PRUNERS = [(ARDPruner, None), (ARDPruner, 3), (EMPruner, None), (EMPruner, 3)]
+PRUNERS += [(GreedyPruner, None), (GreedyPruner, 3), (ReduceErrorPruner, 3)]
 #: Only ratios of weights matter to these; to evidence a weight is a number of rows.
 BY_RATIOS = [case for case in CASES if case[0] is not EPPruner]
 
@@ -68,8 +87,8 @@ def assert_close(w, expected):
     np.testing.assert_allclose(w, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("kind", "K"), CASES)
-@settings(max_examples=15)
+@pytest.mark.parametrize(("kind", "K"), CASES + PRUNERS)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_rows_and_members_may_be_permuted(kind, K, seed):
     F, y, s = problem(seed, K)
@@ -100,18 +119,66 @@ def test_only_ratios_of_sample_weights_matter(kind, K, seed, scale):
     assert_close(kind().fit(F, y, sample_weight=scale * s).weights_, w)
 
 
-def classifiers():
-    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
-    pool = Pool([LogisticRegression(), tree], n_splits=2)
-    return [
-        CommitteeClassifier(tree, generator=Bagging(6), combiner="ep", random_state=0),
-        CommitteeClassifier(generator=pool, combiner="log-pool", random_state=0),
-        LSSVMClassifier(),
-    ]
+_numbers = Pool([Ridge(), KNeighborsRegressor()], n_splits=2)
+_classes = Pool([LogisticRegression(), GaussianNB()], n_splits=2)
+_bag = {"generator": Bagging(4), "random_state": 0}
+_boosted = {"generator": AdaBoost(4), "random_state": 0}
+_stump = DecisionTreeClassifier(max_depth=2, random_state=0)
+#: Their answers depend on neither the order of the rows nor that of the columns ...
+WITHOUT_ORDER = [
+    LSSVMRegressor(),
+    LSSVMClassifier(),
+    CellKernelRegressor(max_cell=40),
+    CellKernelClassifier(max_cell=40),
+    CommitteeClassifier(_stump, **_boosted),
+]
+#: ... and of these not on the order of the columns: groups and folds are drawn by row.
+BY_COLUMNS = [
+    *WITHOUT_ORDER,
+    CoupledKernelRegressor(3, random_state=0),
+    CoupledKernelClassifier(3, random_state=0),
+    BayesianCommitteeRegressor(max_rows=40, random_state=0),
+    BayesianCommitteeClassifier(max_rows=40, random_state=0),
+    MixtureOfExpertsRegressor(n_experts=4, depth=2, random_state=0),
+    MixtureOfExpertsClassifier(n_experts=2, random_state=0),
+    CommitteeRegressor(generator=_numbers, random_state=0),
+    CommitteeClassifier(generator=_classes, random_state=0),
+    CommitteeRegressor(LinearRegression(), gate=SoftmaxGate(), **_bag),
+    CommitteeRegressor(LinearRegression(), gate=NeighbourGate(), **_bag),
+]
 
 
-@pytest.mark.parametrize("model", classifiers(), ids=str)
-@settings(max_examples=5, deadline=None)
+def answered(model, A, y, new):
+    """Predictions, or probabilities, of a new fit."""
+    model = clone(model).fit(A, y)
+    return model.predict_proba(new) if is_classifier(model) else model.predict(new)
+
+
+def targets_for(model):
+    return LABELS if is_classifier(model) else NUMBERS
+
+
+@pytest.mark.parametrize("model", WITHOUT_ORDER, ids=str)
+@settings(max_examples=2, deadline=None)
+@given(rows=st.permutations(range(len(X))))
+def test_rows_of_whole_estimators_may_be_permuted(model, rows):
+    """To 1e-5: probabilities of kernel machines are calibrated by iterations."""
+    y = targets_for(model)
+    found = answered(model, X[rows], y[rows], NEW)
+    np.testing.assert_allclose(found, answered(model, X, y, NEW), atol=1e-5)
+
+
+@pytest.mark.parametrize("model", BY_COLUMNS, ids=str)
+@settings(max_examples=2, deadline=None)
+@given(columns=st.permutations(range(4)))
+def test_columns_of_whole_estimators_may_be_permuted(model, columns):
+    y = targets_for(model)
+    found = answered(model, X[:, columns], y, NEW[:, columns])
+    np.testing.assert_allclose(found, answered(model, X, y, NEW), atol=1e-5)
+
+
+@pytest.mark.parametrize("model", [m for m in BY_COLUMNS if is_classifier(m)], ids=str)
+@settings(max_examples=3, deadline=None)
 @given(
     names=st.lists(
         st.text("abcxyzÄß ", min_size=1, max_size=4),
@@ -120,8 +187,28 @@ def classifiers():
         unique=True,
     )
 )
-def test_labels_may_have_any_names_of_the_same_order(model, names):
-    names = np.array(sorted(names), dtype=object)
+def test_labels_may_have_any_names_in_any_order(model, names):
+    """Columns of probabilities move to the places of the new names."""
+    names = np.array(names, dtype=object)
+    codes = np.unique(LABELS, return_inverse=True)[1]
+    p = answered(model, X, codes, NEW)
+    found = answered(model, X, names[codes], NEW)
+    np.testing.assert_allclose(found, p[:, np.argsort(names)], atol=1e-6)
+
+
+def classifiers():
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    pool = Pool([LogisticRegression(), tree], n_splits=2)
+    return [
+        CommitteeClassifier(tree, generator=Bagging(6), combiner="ep", random_state=0),
+        CommitteeClassifier(generator=pool, combiner="log-pool", random_state=0),
+    ]
+
+
+@pytest.mark.parametrize("model", classifiers(), ids=str)
+def test_labels_of_the_same_order_change_no_bit(model):
+    """Trees may break ties by the order of the classes."""
+    names = np.array(["Ä", "ß ", "ßx"], dtype=object)
     codes = np.unique(LABELS, return_inverse=True)[1]
     p, labels = model.fit(X, codes).predict_proba(NEW), model.predict(NEW)
     model.fit(X, names[codes])
