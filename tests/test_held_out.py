@@ -1,5 +1,7 @@
 """Committees evaluated on rows that did not choose them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -37,6 +39,38 @@ def test_each_row_is_predicted_by_a_committee_of_the_others(combiner, rng):
         clear = np.abs(S[:, 0] - S[:, 1]) > 1e-9
         np.testing.assert_array_equal(fair.values[test][clear], S.argmax(axis=1)[clear])
     assert fair.counted.all()
+
+
+def masked_votes(rng, mask):
+    """Classes of members that vote on some rows, and are right on most."""
+    N, M = mask.shape
+    y = rng.integers(0, 2, N)
+    p = 0.2 * y[:, None] + 0.8 * rng.random((N, M))
+    return Votes(np.stack([1 - p, p], axis=2), y, mask, None)
+
+
+def test_missing_votes_are_drawn_for_averages_only(rng):
+    """Not where weights or sums are negative, which are no shares of votes."""
+    own = CrossFit(Average(), masked_votes(rng, rng.random((60, 20)) < 0.5)).own
+    assert len(own.drawn()) > 1
+    negative = [(rows, w - 2.0 * w * (np.arange(20) == 3)) for rows, w in own.folds]
+    assert len(replace(own, folds=negative).drawn()) == 1
+    output = own.output.copy()
+    output[0, 0] = -0.01
+    assert len(replace(own, output=output).drawn()) == 1
+
+
+def test_errors_are_drawn_where_averages_vary_more_than_with_all_votes(rng):
+    """Without the one member of weight 1/3 they vary less, with two of 21 votes more."""
+    mask = np.ones((60, 21), dtype=bool)
+    mask[:30, 0] = False
+    mask[30:, 3:] = False
+    own = CrossFit(Average(), masked_votes(rng, mask)).own
+    w = np.append(10.0, np.ones(20)) / 30.0
+    own = replace(own, folds=[(rows, w) for rows, _ in own.folds])
+    found = own.row_losses(measure_of(None, of_classes=True))
+    np.testing.assert_array_equal(found[:30], own.losses[:30])
+    assert not np.array_equal(found[30:], own.losses[30:])
 
 
 def test_weights_become_shares_where_none_is_negative():

@@ -57,6 +57,15 @@ def test_every_name_can_be_imported_and_there_are_no_others():
         committee.no_such_name  # noqa: B018
 
 
+def test_objects_are_equal_to_themselves_only_and_can_be_keys():
+    """Arrays among their fields have no single truth."""
+    for name in PUBLIC:
+        kind = getattr(committee, name)
+        if inspect.isclass(kind) and not issubclass(kind, Exception):
+            assert kind.__eq__ is object.__eq__, name
+            assert kind.__hash__ is object.__hash__, name
+
+
 def test_every_name_is_documented_with_an_example():
     docs = {name: inspect.getdoc(getattr(committee, name)) for name in PUBLIC}
     assert not [n for n, doc in docs.items() if len(doc.splitlines()[0]) > 80]
@@ -80,6 +89,24 @@ def test_every_parameter_is_documented():
         for parameter in inspect.signature(thing).parameters
         if not re.search(rf"[\n, ]{parameter}( :|,)", inspect.getdoc(thing))
     ]
+
+
+def _documented_defaults(thing):
+    """Names and defaults of parameters, as their lines in the docstring have them."""
+    doc = inspect.getdoc(thing).replace("\\\n", "")
+    for names, default in re.findall(
+        r"^(\w[\w, ]*) : .*default=([^\s,]+|\"[^\"]*\")$", doc, re.MULTILINE
+    ):
+        for name in names.split(", "):
+            yield name, default
+
+
+def test_documented_defaults_are_the_defaults():
+    for name, thing in _made_by_users():
+        signature = inspect.signature(thing).parameters
+        for parameter, text in _documented_defaults(thing):
+            default = signature[parameter].default
+            assert default == ast.literal_eval(text), f"{name}({parameter})"
 
 
 def test_public_methods_are_documented():

@@ -70,3 +70,14 @@ def test_files_hold_both_the_few_points_and_what_variances_need(kind, tmp_path):
         np.testing.assert_array_equal(
             loaded.predict(X[:50], return_std=True)[1], wanted
         )
+
+
+def test_units_of_the_targets_change_no_point():
+    X, y = smooth(900, 0)
+    options = CellOptions(300, kernel="rbf", gamma=0.3, alpha=0.01, couplings=(1.0,))
+    one, other = (
+        train_cells(X, unit * y[:, None], None, options).model for unit in (1.0, 1024.0)
+    )
+    assert one.n_rows.sum() < 600
+    np.testing.assert_array_equal(one.points, other.points)
+    np.testing.assert_array_equal(1024.0 * one.coef, other.coef)

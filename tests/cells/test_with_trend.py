@@ -6,9 +6,16 @@ import pytest
 
 from committee import CellKernelClassifier, CellKernelRegressor, load, save
 from committee.cells import CellOptions, train_cells
+from committee.cells.choose import Part
 from committee.cells.groups import RowChunks
-from committee.cells.train import _factor, target_errors, train_around_trend
+from committee.cells.train import (
+    _factor,
+    _halves_error,
+    target_errors,
+    train_around_trend,
+)
 from committee.cells.trend import fit_trend
+from committee.kernels import Kernel
 
 
 def everywhere(n, seed):
@@ -45,6 +52,22 @@ def test_errors_and_factors_by_hand():
     # A row that pulls the trend half the way to itself hides half of its residual.
     trend = SimpleNamespace(leverage=lambda X, s: np.array([0.5, 0.2]))
     assert _factor(trend, SimpleNamespace(X=f, s=None)).tolist() == [2.0, 1.25]
+
+
+def test_the_error_of_half_a_cell_is_that_of_fits_without_each_row():
+    """Row by row, in the half that a fixed order puts last; c_n scales residuals."""
+    rng = np.random.default_rng(0)
+    cell = Part(rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.random(9) + 0.5)
+    factors, kernel, alpha = rng.random(9) + 1.0, Kernel("rbf", 0.5), 0.3
+    A = kernel(cell.X, cell.X) + np.diag(alpha / cell.s)
+    total = 0.0
+    for n in np.random.default_rng(0).permutation(9)[4:]:
+        rest = np.arange(9) != n
+        a = np.linalg.solve(A[np.ix_(rest, rest)], cell.Y[rest])
+        residual = factors[n] * (cell.Y[n] - A[n, rest] @ a)
+        total += cell.s[n] * np.mean(residual**2)
+    found = _halves_error(kernel, alpha, [cell, cell], [factors, factors])
+    assert found == pytest.approx(2 * total)
 
 
 def test_cells_are_fitted_to_what_the_trend_leaves():

@@ -20,7 +20,7 @@ from committee.ep import (
     regression_path,
     regression_posterior,
 )
-from committee.ep.moves import best_alpha, gain
+from committee.ep.moves import Moves, best_alpha, choose_moves, gain
 
 
 def votes(rng, N=300, M=12, right=0.7, abstaining=0.3):
@@ -70,9 +70,36 @@ def test_best_alpha_without_truncation_is_that_of_tipping_and_faul():
     assert_allclose(best_alpha(r, u, truncated=False), expected)
 
 
-def test_a_member_of_negative_use_never_enters():
-    r, u = np.array([2.0]), np.array([-3.0])
-    assert best_alpha(r, u, truncated=True) == np.inf
+@pytest.mark.parametrize(
+    ("r", "u", "truncated"),
+    [(2.0, -3.0, True), (2.0, 0.0, True), (4.0, 2.0, False), (0.0, 1.0, True)],
+)
+def test_a_member_without_use_never_enters(r, u, truncated):
+    """Without truncation it has none if u^2 = r."""
+    r, u = np.array([r]), np.array([u])
+    assert best_alpha(r, u, truncated=truncated) == np.inf
+
+
+def test_members_that_enter_promise_a_quarter_of_the_best_or_more():
+    """All of 5 may enter: those that promise 8, 4 and 2 do, and that of 1.9 does not."""
+    promise = np.array([8.0, 4.0, 2.0, 1.9, 0.0])
+    moves = Moves(np.array([1.0, 2.0, 3.0, 4.0, np.inf]), promise)
+    members = np.full(5, np.inf)
+    found = choose_moves(
+        np.append(members, np.ones(5)),
+        Moves(np.append(moves.alpha, np.ones(5)), np.append(promise, np.zeros(5))),
+        share=1.0,
+    )
+    assert found[:5].tolist() == [1.0, 2.0, 3.0, np.inf, np.inf]
+
+
+def test_the_default_price_of_a_member_is_half_of_log_two(rng):
+    F = votes(rng)
+    by_default = classification_path(F)
+    given = classification_path(F, price=np.log(2) / 2)
+    assert [step.objective for step in by_default.steps] == [
+        step.objective for step in given.steps
+    ]
 
 
 def check_path(path, truncated=True):

@@ -12,6 +12,7 @@ from committee.ep.sites import (
     cavity,
     hazard,
     log_scale,
+    moment_mismatch,
     tilted,
     truncated_variance,
 )
@@ -154,3 +155,12 @@ def test_sites_are_log_concave(noise, z, log_sd):
 def test_a_truncated_mean_is_positive():
     term = tilted(np.array([-1e4, -3.0, 2.0]), np.ones(3), noise=0.0)
     assert np.all(term.mean > 0)
+
+
+def test_mismatch_is_the_larger_of_both_moments_in_units_of_the_marginal():
+    """By hand: |3 - 1| / sqrt(4) = 1 beside |5 - 4| / 4, and |10 - 4| / 4 = 1.5."""
+    mean, var = np.array([1.0]), np.array([4.0])
+    assert moment_mismatch(mean, var, np.array([3.0]), np.array([5.0])) == 1.0
+    assert moment_mismatch(mean, var, np.array([3.0]), np.array([10.0])) == 1.5
+    nothing = np.empty(0)
+    assert moment_mismatch(nothing, nothing, nothing, nothing) == 0.0

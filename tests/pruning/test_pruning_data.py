@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from committee import SimplexWeights, member_predictions
 from committee.pruning import prune
+from committee.pruning.pruning_data import _n_weighted
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -144,6 +145,11 @@ def test_labels_that_nobody_knows_name_the_chunk_of_X():
             da.from_array(X[200:], chunks=(100, 6)),
             da.from_array(labels, chunks=250),
         )
+
+
+def test_rows_of_any_positive_weight_count():
+    assert _n_weighted(np.zeros(4), [0.0, 1e-9, 0.5, 2.0]) == 3
+    assert _n_weighted(np.zeros(4), None) == 4
 
 
 @pytest.mark.slow

@@ -205,3 +205,17 @@ def test_a_node_of_the_least_number_of_rows_stays():
         assert not found[~nodes.leaf & (nodes.n_rows > n)].any()
     found = refitted(problem, Settings(n, np.inf)).cut
     assert not found[~nodes.leaf & (nodes.n_rows == n)].any()
+
+
+def test_other_settings_of_classes_must_be_clearly_better_than_the_first(monkeypatch):
+    """By two standard errors of the mean difference, in all folds."""
+    problem = problem_of(True)
+    N = len(problem.y)
+    first, noise = np.full(N, 5.0), np.zeros(N)
+    for _, rows in problem.folds:  # no mean in any fold
+        noise[rows[: len(rows) // 2 * 2]] = np.tile([1.0, -1.0], len(rows) // 2)
+    se = noise.std() / np.sqrt(N)
+    for better, ridge in [(0.5 * se, 1.0), (-0.5 * se, 1.0), (5.0 * se, 2.0)]:
+        second = first + noise - better
+        found = choice_of(problem, monkeypatch, [first, second], np.full(N, 9.0))
+        assert found.refined.settings.ridge == ridge

@@ -68,3 +68,12 @@ def test_errors_of_margins_with_another_variance(delta):
 
 def test_a_tie_is_half_an_error():
     assert p_wrong(np.zeros(1), np.zeros(1)).tolist() == [0.5]
+
+
+def test_delta_of_one_group_by_hand():
+    """Two of four trees vote 1 and 3: s2 = 2, and the mean has (1/2 - 1/4) s2 too much."""
+    out = np.array([[True, True, False, False]])
+    group = GroupVotes.of(np.array([[1.0, 3.0, 0.0, 0.0]]), out, np.full(4, 0.25))
+    s2, delta = missing_variance([group], np.full(4, 0.25), np.ones(1))
+    assert s2.tolist() == [2.0]
+    np.testing.assert_allclose(delta, -0.5)

@@ -8,6 +8,7 @@ from committee.uncertainty import stored_rows
 from committee.uncertainty.stored_rows import (
     HeldOutResiduals,
     HeldOutScores,
+    as_of_all_members,
 )
 from committee.votes import unpacked
 
@@ -95,3 +96,24 @@ def test_rounded_scores_never_leave_out_a_class_that_has_the_same_score():
     assert found.lac.dtype == np.float32
     assert np.all(found.lac >= exact)
     np.testing.assert_allclose(found.lac, exact, rtol=2 * np.finfo(np.float32).eps)
+
+
+def test_unseen_members_whose_weights_sum_to_zero_predict_nothing():
+    """By hand: 1 - 2 + 2 * 3 = 5 where all are unseen; NaN where 1 and -1 are."""
+    F, y = np.array([[1.0, 2.0, 3.0]] * 4), np.zeros(4)
+    mask = np.array([[True, True, False]] + [[True, True, True]] * 3)
+    folds = [(np.arange(4), np.array([1.0, -1.0, 2.0]))]
+    found = HeldOutResiduals.of(FilledVotes.of(F, y, mask), folds, np.arange(3))
+    np.testing.assert_allclose(found.left_out, [np.nan, 5.0, 5.0, 5.0])
+
+
+@pytest.mark.parametrize("unit", [2.0**-10, 1.0])
+def test_residuals_of_few_votes_are_scaled_to_those_of_all(unit):
+    """By hand: k = k_n = 3/4, c = 4 - 3/4, d = 4, t = 13/16; R^2 times 7/8.
+
+    A row with the variance of all members stays as it is.
+    """
+    R, s2 = unit * np.full(3, 2.0), unit**2 * np.ones(3)
+    v, squares = np.array([-0.5, -0.5, 0.25]), np.full(3, 0.25)
+    found = as_of_all_members(R, s2, v, squares, np.ones(3, dtype=bool))
+    np.testing.assert_allclose(found, R * np.sqrt([0.875, 0.875, 1.0]), rtol=1e-12)
