@@ -19,7 +19,7 @@ from committee import (
     refine,
     save,
 )
-from committee.reporting import member_charts
+from committee.reporting import charts
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.page_text import member_table
 from committee.shell.table_model import read_model
@@ -57,7 +57,7 @@ def test_weights_are_shown_as_shares(tmp_path, rng):
     evaluated = evaluate_members(committee, X, y)
     table = member_table(committee, evaluated)
     assert table.weights.sum() == pytest.approx(1)
-    charted = member_charts.weights(committee, table.names)
+    charted = charts.weights(committee, table.names)
     assert sum(charted["weight"]) == pytest.approx(1)
 
 
