@@ -35,8 +35,8 @@ POOL = {
 }
 #: Rows of the forest, and what the picture writes below the number of trees.
 FOREST = {
-    "forest": "",
-    "forest, calibrated": "calibrated",
+    "forest": "compressed pickle",
+    "forest, calibrated": "calibrated, compact",
     "pruned": "pruned",
     "refined": "refined",
 }
@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> None:
         columns = [name.replace("_", " ") for name in rows[0]]
         show(f"{part}: {options.seeds} splits", columns, cells)
     if options.figure is not None:
-        draw(options.figure, tables, options.seeds)
+        draw(options.figure, tables)
 
 
 def compare_sizes() -> None:
@@ -115,7 +115,7 @@ def text(key: str, mean: float, se: float) -> str:
     return f"{mean:.3f} ± {se:.3f}" if key == "log_loss" else f"{mean:.1f}"
 
 
-def draw(path: Path, tables: dict, n_splits: int) -> None:
+def draw(path: Path, tables: dict) -> None:
     """Draw log-loss of the pool, and bytes of the forest with its errors."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -125,51 +125,59 @@ def draw(path: Path, tables: dict, n_splits: int) -> None:
         1, 2, figsize=(9.6, 3.0), layout="constrained", width_ratios=(1.15, 1)
     )
     pool = {row["name"]: row for row in tables["pool"]}
-    names = list(POOL)[::-1]
-    for at, name in enumerate(names):
-        row, own = pool[name], name == "committee"
-        mean, se = row["log_loss"]
-        left.barh(
-            at,
-            mean,
-            xerr=se,
-            color=BLUE if own else GREY,
-            height=0.62,
-            alpha=1 if own else 0.55,
-        )
-        count = row["models"][0]
-        label = f"{mean:.3f}   {count:.0f} model{'s' if count > 1 else ''}"
-        left.text(
-            mean + se + 0.003,
+    rows = [pool[name] for name in POOL]
+    counts = [f"{row['models'][0]:.0f} model" for row in rows]
+    bars(
+        left,
+        list(POOL.values()),
+        [row["log_loss"] for row in rows],
+        [
+            f"{row['log_loss'][0]:.3f}   {count}{'' if count == '1 model' else 's'}"
+            for row, count in zip(rows, counts, strict=True)
+        ],
+        ours=[row["name"] == "committee" for row in rows],
+    )
+    left.set_title("Ten models, combined: log-loss", fontsize=10.5, loc="left")
+    left.set_xlim(0, 1.6 * max(row["log_loss"][0] for row in rows))
+    rows = tables["forest"]
+    bars(
+        right,
+        [f"{row['models'][0]:.0f} trees\n{FOREST[row['name']]}" for row in rows],
+        [(row["file"][0], 0.0) for row in rows],
+        [
+            f"{byte_size(row['file'][0])}, {100 * row['error'][0]:.1f} % wrong\n"
+            f"log-loss {row['log_loss'][0]:.3f}"
+            for row in rows
+        ],
+        ours=[row["name"] != "forest" for row in rows],
+    )
+    right.set_title("A forest, made small: bytes", fontsize=10.5, loc="left")
+    right.set_xlim(0, 1.9 * rows[0]["file"][0])
+    right.set_xticks([0, 1e6, 2e6, 3e6], ["0", "1 MB", "2 MB", "3 MB"])
+    figure.savefig(path, metadata={"Date": None})
+
+
+def bars(ax, names: list, values: list, texts: list, ours: list) -> None:
+    """Draw a bar for each (mean, standard error), the first on top, and a text behind it."""
+    longest = max(mean for mean, _ in values)
+    for at, ((mean, se), label, own) in enumerate(
+        zip(values, texts, ours, strict=True)
+    ):
+        style = {"color": BLUE, "alpha": 1} if own else {"color": GREY, "alpha": 0.55}
+        ax.barh(at, mean, xerr=se or None, height=0.62, **style)
+        weight = "bold" if own and se else None
+        ax.text(
+            mean + se + 0.02 * longest,
             at,
             label,
             va="center",
             fontsize=9,
-            weight="bold" if own else None,
+            weight=weight,
         )
-    left.set_yticks(range(len(names)), [POOL[name] for name in names])
-    left.set_title("Ten models, combined: log-loss", fontsize=10.5, loc="left")
-    left.set_xlim(0, 1.6 * max(row["log_loss"][0] for row in pool.values()))
-    steps = tables["forest"][::-1]
-    for at, row in enumerate(steps):
-        size, own = row["file"][0], row["name"] != "forest"
-        right.barh(
-            at, size, color=BLUE if own else GREY, height=0.62, alpha=1 if own else 0.55
-        )
-        label = f"{byte_size(size)}, {100 * row['error'][0]:.1f} % wrong\n"
-        label += f"log-loss {row['log_loss'][0]:.3f}"
-        right.text(size + 1e5, at, label, va="center", fontsize=9)
-    names = [
-        f"{row['models'][0]:.0f} trees\n{FOREST[row['name']]}".rstrip() for row in steps
-    ]
-    right.set_yticks(range(len(steps)), names)
-    right.set_xlim(0, 1.9 * steps[-1]["file"][0])
-    right.set_xticks([0, 1e6, 2e6, 3e6], ["0", "1 MB", "2 MB", "3 MB"])
-    right.set_title("A forest, made small: bytes", fontsize=10.5, loc="left")
-    for ax in (left, right):
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.tick_params(labelsize=9)
-    figure.savefig(path, metadata={"Date": None})
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=9)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 The shell's picture runs the first commands of docs/guide/shell.md on the tables of the
 page; the next three draw the tables of docs/choose.md, docs/scale.md and ship.md, and
-look.svg has three displays of docs/guide/look.md.
+look.svg has two displays of docs/guide/look.md.
 report.png is the page of docs/guide/report.md in Chromium: its verdict and its path.
 """
 
@@ -156,13 +156,13 @@ def ship(path: Path) -> None:
 
 
 def look(path: Path) -> None:
-    """Weights, error against size, and kappa against error, of the committee of the page."""
+    """Error against size, and kappa against error, of the committee of the page."""
     names = _names_of("look.md")
-    figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), layout="constrained")
-    shown = ("WeightsDisplay", "PruningPathDisplay", "KappaErrorDisplay")
-    for ax, name in zip(axes, shown, strict=True):
-        rows = () if name == "WeightsDisplay" else (names["X_test"], names["y_test"])
-        names[name].from_estimator(names["committee"], *rows, ax=ax)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
+    shown = (names["PruningPathDisplay"], names["KappaErrorDisplay"])
+    for ax, display in zip(axes, shown, strict=True):
+        rows = names["X_test"], names["y_test"]
+        display.from_estimator(names["committee"], *rows, ax=ax)
     _save(figure, path)
 
 
