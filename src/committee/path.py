@@ -78,7 +78,7 @@ class Path(Shown):
         that is not known.
     own_measure : str
         Name of this error, such as "leave-one-out error rate".
-    log_evidence : array of shape (S,), optional
+    log_evidence : array of shape (S,), default=None
         NaN for combiners without an evidence.
     note : str
         A remark on the errors.
@@ -90,12 +90,12 @@ class Path(Shown):
         Moves that were tried on the way.
     converged : bool
         False when they were stopped by their number.
-    assessment : Assessment or KeptPath, optional
+    assessment : Assessment or KeptPath, default=None
         Given by `prune`: errors, costs and committees of the steps, which it measures on
         first use; see `committee.pruning`. A copy has a `KeptPath`.
-    floor : float, optional
+    floor : float, default=None
         Of committees that weigh log clip(F, floor, 1), see `LogPool`.
-    offsets : array of shape (S,) or (S, K), optional
+    offsets : array of shape (S,) or (S, K), default=None
         Constant that each committee adds to its weighted sum, if it is not zero.
     n_first : int
         The last of the steps, which are the first rounds of a booster: all others are
@@ -312,27 +312,27 @@ class Path(Shown):
 
         Parameters
         ----------
-        max_members : int, optional
-        max_bytes : float, optional
+        max_members : int, default=None
+        max_bytes : float, default=None
             Of the pickled committee; on a combiner's path the sum of their `n_bytes`.
-        max_seconds : float, optional
+        max_seconds : float, default=None
             For one row: of its members in a batch of up to 1,000 rows, or of the whole
-            committee as `rows` and `runtime` say; on a combiner's path the sum of its
+            committee with `rows` or `runtime`; on a combiner's path the sum of its
             members' `seconds`.
         within_se : float, default=0
             Give up members while the error stays within this number of its standard
             errors. Sizes below the first one that fails are not considered.
-        scoring : str, optional
-            Error to choose by, such as "neg_log_loss" for probabilities. Default: the
+        scoring : str, default=None
+            Error to choose by, such as "neg_log_loss" for probabilities. None means the
             error of `prune`. Only on the path of a pruned committee.
-        seconds, n_bytes : array-like of shape (M,), optional
-            Costs of each of the M members, in the place of measured ones.
-        rows : int, optional
-            Rows of a call that `max_seconds` is measured with: 1 for single rows. A few
-            committees are measured, since larger ones take longer. Default: 1 with a
-            runtime.
-        runtime : {"python", "onnx", "c"}, optional
-            Where these calls are made; see `compiled`. Default: "python" with `rows`.
+        seconds, n_bytes : array-like of shape (M,), default=None
+            Costs of each of the M members, instead of measured ones.
+        rows : int, default=None
+            Number of rows in the calls that `max_seconds` refers to: 1 for single rows.
+            A few committees are measured, since larger ones take longer. None means 1
+            with a runtime.
+        runtime : {"python", "onnx", "c"}, default=None
+            Where these calls are made; see `compiled`. None means "python" with `rows`.
 
         Returns
         -------

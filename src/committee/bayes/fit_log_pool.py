@@ -344,7 +344,7 @@ def fit_log_pool(
     prior : PoolPrior
     shrinkage : float, default=None
     start : array of shape (P,), default=None
-        Default: the target of the prior.
+        None means the target of the prior.
     tol : float
         What the last step may bring, in units of N.
     """

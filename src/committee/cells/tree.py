@@ -154,7 +154,7 @@ def grow_tree(
     X : array of shape (N, d)
     max_cell : int
     centre : array of shape (d,), default=None
-        Defaults to the mean of the rows.
+        None means the mean of the rows.
     max_group : int, default=0
         Leave groups of at most so many rows whole: the top of the tree alone.
 

@@ -34,7 +34,7 @@ class BudgetPruner(Combiner):
     Parameters
     ----------
     combiner : combiner, default=None
-        Defaults to `LogPool()` for classification and `RidgeWeights()` for regression.
+        None means `LogPool()` for classification, `RidgeWeights()` for regression.
     costs : array-like of shape (M,), default=None
         Cost c_m of each member, for example the seconds that it takes for one row. None
         means a cost of 1 for every member.

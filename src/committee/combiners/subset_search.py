@@ -40,7 +40,7 @@ class GeneticPruner(Combiner):
     votes : {"equal", "weighted"}, default="equal"
         "weighted" keeps all members with their evolved weights (Yao and Liu).
     threshold : float, default=None
-        Weight above which a member is kept, for equal votes. Default: 1/M.
+        Weight above which a member is kept, for equal votes. None means 1/M.
     n_generations : int, default=200
     population : int, default=100
         Number of random vectors, in addition to the M + 1 fixed ones at the start.

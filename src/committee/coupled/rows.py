@@ -313,7 +313,7 @@ def check_subsets(
     subsets : sequence of array-likes of row numbers
         D_j, disjoint. Rows may be in none.
     n_members : int or None
-        None takes any number of subsets.
+        None means any number of subsets.
     n_rows : int
     counted : array of row numbers
         Rows with a positive weight.

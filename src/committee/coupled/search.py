@@ -77,7 +77,7 @@ def search_coupled(
     X : array-like of shape (N, n_features)
     y : array-like of shape (N,) or (N, T)
     gammas : sequence of float, default=None
-        Defaults to five values around the median heuristic.
+        None means five values around the median heuristic.
     alphas, couplings : sequences of float
     X_coupling : array-like of shape (n_c, n_features), default=None
         Coupling points of a transductive fit.

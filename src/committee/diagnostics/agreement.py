@@ -226,7 +226,7 @@ def margins(F: Any, y: Any, w: Any = None) -> FloatArray:
     y : array of shape (N,)
         Class codes 0..K-1.
     w : array of shape (M,), default=None
-        Default: equal weights.
+        None means equal weights.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def ambiguity(F: Any, y: Any, w: Any = None, *, by_row: bool = False) -> Ambigui
     y : array of shape (N,)
         Targets, or class codes 0..K-1.
     w : array of shape (M,) or (N, M), default=None
-        Weights that sum to one, for all rows or for each row. Default: equal weights.
+        Weights that sum to one, for all rows or for each row. None means equal weights.
     by_row : bool, default=False
         Whether to return the three terms for each row, as arrays of shape (N,), instead
         of their means.

@@ -34,7 +34,7 @@ class CriticalDifferenceDisplay(Display):
         1 is best. The keys of a dictionary are the names.
     critical_difference : float
     names : sequence of k names, default=None
-        Default: the numbers of the methods.
+        None means the numbers of the methods.
     control : name or int, default=None
         Name or number of the control.
 

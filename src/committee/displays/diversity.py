@@ -164,7 +164,7 @@ class AmbiguityDisplay(Display):
         C : array of shape (M, M)
             Error correlation of the members, see `error_correlation`.
         w : array of shape (M,), default=None
-            Weights >= 0; equal weights by default.
+            Weights >= 0. None means equal weights.
         order : array of member numbers, default=None
             0..M-1 by default. Members may be left out.
         """

@@ -71,7 +71,7 @@ class PruningPathDisplay(Display):
     error_name : str, default="error"
         Name of the measure, for the y axis.
     error_label : str, default=None
-        Kind of the error, for the legend; `error_name` by default.
+        Kind of the error, for the legend. None means `error_name`.
     note : str, default=""
         A second line of the label of the y axis.
 
@@ -139,7 +139,7 @@ class PruningPathDisplay(Display):
         y_test : array of shape (N,), default=None
             Targets, or class codes.
         members : array of shape (M,), default=None
-            Numbers of the members in F_test; all members of the path by default.
+            Numbers of the members in F_test. None means all members of the path.
         sample_weight : array-like of shape (N,), default=None
             Weights of the test rows.
         """

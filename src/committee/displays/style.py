@@ -37,7 +37,7 @@ class Display(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default.
+            Axes to draw on. None means a new figure.
         **kwargs
             Style of the main line or points; see the other methods of the class.
 

@@ -57,7 +57,7 @@ class WeightsDisplay(Display):
     std : array of shape (M,), default=None
         Posterior standard deviations.
     names : sequence of M names, default=None
-        Default: the indices of the members.
+        None means the numbers of the members.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class WeightsDisplay(Display):
         estimator : committee, any ensemble that `prune` takes, or combiner
             Standard deviations are drawn for `EPPruner`, `ARDPruner` and `MCMCPruner`.
         names : sequence of M names, default=None
-            Names of the columns of F, or of the members of a `Pool`, by default.
+            None means the columns of F, or the names of a `Pool`.
         ax : matplotlib Axes, default=None
         **kwargs
             Passed to `Axes.plot`, which draws the points.
@@ -210,7 +210,7 @@ class GateDisplay(Display):
     G : array of shape (N, M)
         Weights of the members for each row.
     names : sequence of M names, default=None
-        Numbers of the members by default.
+        None means the numbers of the members.
     labels : pair of str, default=None
         Names of the two columns.
 

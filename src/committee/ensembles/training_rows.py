@@ -59,8 +59,8 @@ def rows_of_trees(
         Each a tree, or a tree on some of the columns.
     X : array or sparse matrix of shape (N, n_features)
     drawn : callable, default=None
-        Returns the training rows of each tree. Default: trees were trained on all rows
-        in any order, or on samples that were not recorded.
+        Returns the training rows of each tree. None means that trees were trained on all
+        rows in any order, or on samples that were not recorded.
 
     Returns
     -------

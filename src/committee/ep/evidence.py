@@ -102,12 +102,12 @@ def regression_path(
     y : array of shape (N,)
         Targets.
     noise : float, default=None
-        Noise variance. Default: learned along the path.
+        Noise variance. None means learned along the path.
     sample_weight : array-like of shape (N,), default=None
         Row weights.
     loss : callable, default=None
         Maps the N leave-one-out predictions to the losses of the cases, N or N / K of
-        them. Default: squared error.
+        them. None means the squared error.
     **options
         See `committee.ep.evidence_loop.run`.
 

@@ -340,7 +340,7 @@ def run(
     truncated : bool, default=True
         False for ARD: no truncation, weights of any sign.
     price : float, default=None
-        Log evidence that a member has to bring. Default: `PRICE` with truncation and 0
+        Log evidence that a member must add. None means `PRICE` with truncation and 0
         without.
     max_iter : int, default=200
         Maximum number of steps.

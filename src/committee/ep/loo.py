@@ -89,7 +89,7 @@ class LeaveOneOut:
     log_density : array of shape (n_cases,)
         Log predictive density of the target.
     weight : array of shape (n_cases,), default=None
-        Case weights. Default: all one.
+        Case weights. None means all one.
     """
 
     mean: FloatArray
@@ -146,7 +146,7 @@ def residual_loo(
     loo_n = y_n - (y_n - F_n'm) / (1 - h_n),   predictive variance noise / (1 - h_n)
 
     The arguments are in units of `y_scale`, the result is not. `loss` maps the N
-    predictions loo_n to the losses of the cases. Default: squared error.
+    predictions loo_n to the losses of the cases. None means the squared error.
     """
     # A row of weight s is left out once, or as a whole when s < 1.
     share = leverage if weight is None else leverage * np.minimum(weight, 1.0)

@@ -49,7 +49,7 @@ def predictor_predictions(
     data : frame, default=None
         Rows to predict.
     models : sequence of str, default=None
-        None takes all models except weighted ensembles, AutoGluon's own and those of
+        None means all models except weighted ensembles, AutoGluon's own and those of
         `add_committee`, and except the copies that `refit_full` made. A model that cannot
         predict new rows, because its fold models were not saved, predicts `data` by
         its refitted copy.
@@ -197,7 +197,7 @@ def add_committee(
     combiner : combiner or str, default="auto"
         See `CommitteeEnsembler`.
     models : sequence of str, default=None
-        Models that may get a weight. None takes all models except weighted ensembles
+        Models that may get a weight. None means all models except weighted ensembles
         and refitted copies.
     name_suffix : str, default=""
         End of the name of the new model.

@@ -204,11 +204,12 @@ def read_predictions(
     folder : path
         Folder with `.npy` and `.parquet` files; Parquet needs pandas and pyarrow.
     names : iterable of str, default=None
-        File names without ending, in the order of the members. Default: all files, in
+        File names without ending, in the order of the members. None means all files, in
         alphabetical order.
     classes : array-like of shape (K,), default=None
-        Labels, in the order of the columns of `.npy` files. Default: numbers (N,) are
-        predictions of a regression, and K columns are the classes 0..K-1, or the names
+        Labels, in the order of the columns of `.npy` files. None means that
+        arrays (N,) are predictions of a regression, and K columns are the classes 0..K-1,
+        or the names
         of Parquet columns.
     like : Predictions, default=None
         Predictions on other rows, whose names and classes are used.

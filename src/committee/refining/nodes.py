@@ -199,7 +199,7 @@ def shrunk_values(
     strength : float
         In rows.
     values : array of shape (n_nodes, T), default=None
-        v. Defaults to the values of the nodes.
+        v. None means the values of the nodes.
 
     Returns
     -------
