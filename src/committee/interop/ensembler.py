@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import column_or_1d
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray
 from committee._validation import as_floats, check_predictions
 from committee.combiner_names import as_combiner
 from committee.combiners import LogPool, RidgeWeights
@@ -134,14 +133,11 @@ class CommitteeEnsembler:
             Sample weights.
         """
         F = self._matrix(predictions)
-        y = column_or_1d(labels)
         if self._true_class:
             self._check_linear()
-            y = np.ones(len(y), dtype=np.intp)
-        elif F.ndim == 3:
-            y = _codes(y)
+            labels = np.ones(len(F), dtype=np.intp)
         known = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.combiner_ = clone(self.combiner).fit(F, y, **known)
+        self.combiner_ = clone(self.combiner).fit(F, labels, **known)
         w = self.combiner_.weights_
         if not w.any():  # all weights are zero: take the mean
             w = np.full(len(w), 1.0 / len(w))
@@ -149,7 +145,6 @@ class CommitteeEnsembler:
             w = w / w.sum()
         self.weights_ = w
         self.ensemble_size = int(np.count_nonzero(w))
-        self._used = np.asarray(w != 0)
         self._shares = w.copy()
         return self
 
@@ -191,9 +186,9 @@ class CommitteeEnsembler:
         """
         p = self.predict_proba(X)
         kind = self.problem_type if problem_type is None else problem_type
-        if kind == "binary":
-            return (p >= 0.5).astype(np.intp) if p.ndim == 1 else p.argmax(axis=1)
-        return p.argmax(axis=1) if kind == "multiclass" else p
+        if kind == "binary" and p.ndim == 1:
+            return (p >= 0.5).astype(np.intp)
+        return p if kind == "regression" else p.argmax(axis=1)
 
     def model_weights(self) -> FloatArray:
         """Return the weights of all models."""
@@ -202,8 +197,7 @@ class CommitteeEnsembler:
 
     def models_used(self) -> BoolArray:
         """Return a mask (M,) of the models with a nonzero weight."""
-        self._check_fitted()
-        return np.array(self._used)
+        return np.asarray(self.model_weights() != 0)
 
     def info(self) -> dict[str, Any]:
         """Return the combiner and the number of models."""
@@ -244,13 +238,3 @@ class CommitteeEnsembler:
                 f"{(P.shape[1], P.shape[0], *P.shape[2:])}."
             )
         return check_predictions(P)
-
-
-def _codes(labels: Any) -> IntArray:
-    """Return class codes as integers; raise ValueError for other labels."""
-    if labels.dtype.kind not in "biuf" or np.any(labels % 1 != 0):
-        raise ValueError(
-            "labels must be class codes 0..K-1, in the order of the probabilities. Got "
-            f"{labels[0]!r}."
-        )
-    return np.asarray(labels, dtype=np.intp)
