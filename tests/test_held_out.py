@@ -20,8 +20,15 @@ from committee import (
     Pool,
     SimplexWeights,
 )
-from committee.held_out import CrossFit, of_committee, share_unit
+from committee.held_out import (
+    CrossFit,
+    _of_size,
+    of_committee,
+    share_unit,
+    splits_of,
+)
 from committee.losses import error_losses, mean_and_se, measure_of
+from committee.path import Path
 from committee.votes import Votes
 
 
@@ -97,6 +104,24 @@ def test_sizes(rng):
     crossfit = CrossFit(EPPruner(), Votes(F, y, None, None))
     assert crossfit.of_size(1) is crossfit.by_size[1]
     assert crossfit.of_size(1000) is crossfit.by_size[max(crossfit.by_size)]
+
+
+def test_the_smallest_committee_stands_for_sizes_that_a_path_lacks(rng):
+    """A path of three, two and four members: one member is two, three are three."""
+    y = rng.normal(size=40)
+    F = y[:, None] + rng.normal(size=(40, 5))
+    combiner = EPPruner().fit(F, y)
+    members = np.arange(5)
+    W = np.array([members < 3, members < 2, members < 4], dtype=float)
+    combiner.path_ = Path(W, np.zeros(3), np.zeros(3), "error")
+    for size, expected in [(1, 2), (2, 2), (3, 3), (9, 4)]:
+        assert np.count_nonzero(_of_size(combiner, size)[0]) == expected
+
+
+def test_two_folds_are_for_more_than_ten_thousand_rows():
+    assert len(splits_of(np.zeros(10_000))) == 5
+    assert len(splits_of(np.zeros(10_001))) == 2
+    assert splits_of(np.zeros(4)) == []
 
 
 @pytest.mark.parametrize("kind", ["classes", "numbers"])

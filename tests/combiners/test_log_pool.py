@@ -36,7 +36,7 @@ from committee import (
 from committee.bayes.fit_em import fit_probit
 from committee.bayes.fit_log_pool import SHRINKAGES
 from committee.combiners.likelihoods import signed_rows
-from committee.combiners.log_pool import weigh_near
+from committee.combiners.log_pool import LeftOut, weigh_near
 from committee.ep import classification_path
 from committee.held_out import CrossFit
 from committee.reporting.evaluation import evaluate_members
@@ -609,3 +609,13 @@ def test_committees_predict_by_the_pool_on_every_point_of_the_path(tmp_path):
         np.testing.assert_allclose(load(tmp_path / "model").predict_proba(X), p)
         native = to_sklearn(made)
         np.testing.assert_allclose(native.predict_proba(X), p, rtol=0, atol=1e-9)
+
+
+def test_of_two_classes_the_wrong_loss_is_that_of_the_other_label(rng):
+    """Of more, the mean over all other labels."""
+    for K in (2, 4):
+        scores, y = rng.normal(size=(30, K)), rng.integers(0, K, 30)
+        s = rng.random(30)
+        others = [LeftOut.of(scores, (y + k) % K, s).right for k in range(1, K)]
+        found = LeftOut.of(scores, y, s).wrong
+        np.testing.assert_allclose(found, np.mean(others, axis=0), rtol=1e-12)

@@ -117,3 +117,11 @@ def test_residuals_of_few_votes_are_scaled_to_those_of_all(unit):
     v, squares = np.array([-0.5, -0.5, 0.25]), np.full(3, 0.25)
     found = as_of_all_members(R, s2, v, squares, np.ones(3, dtype=bool))
     np.testing.assert_allclose(found, R * np.sqrt([0.875, 0.875, 1.0]), rtol=1e-12)
+
+
+def test_rows_of_one_vote_are_not_scaled_where_others_have_no_residual():
+    """Rows of several votes say nothing then: t is one."""
+    R, v = np.array([0.0, 0.0, 3.0]), np.full(3, -0.5)
+    several = np.array([True, True, False])
+    found = as_of_all_members(R, np.ones(3), v, np.full(3, 0.25), several)
+    assert found.tolist() == [0.0, 0.0, 3.0]

@@ -124,7 +124,7 @@ class Factor:
                 "The kernel matrix of a cell is not positive definite: increase alpha "
                 f"(the smallest ridge is {ridge.min():g}), or use another kernel."
             )
-        return info == 0 and not single
+        return bool(info == 0)
 
     @property
     def single(self) -> bool:
