@@ -1,9 +1,9 @@
 """One wrong operator or number in the core: python -m tests.mutate --number 200.
 
 Copies the sources and tests to a folder of its own, changes one place of one line at a time
-there, and runs the tests of that part that call the changed function until one fails, those
-in the file of the same name first. Which test calls which function, and how long it takes,
-is recorded once. A change that no test notices survives: it is printed, and either changes
+there, and runs the tests of that part that call the changed function until one fails: those
+in the file of the same name, then the others, quick files first. Which test calls which
+function, and how long it takes, is recorded once. A change that no test notices survives: it is printed, and either changes
 nothing that anybody can see, or lacks a test.
 
 With `--out FILE`, each result is added to FILE as a line of JSON, and a second call with
@@ -91,9 +91,6 @@ NAMES |= {"any": "all", "all": "any", "argmin": "argmax", "argmax": "argmin"}
 #: A change counts as noticed after this many times the CPU seconds of its tests, and these
 #: besides; or when it waits this many seconds for ever.
 TIMES, CPU_SECONDS, SECONDS = 5, 60, 3600
-#: A change is tried on the tests in the file of the same name, then on all of its part.
-STAGES = ("passes own tests", "survived")
-FOUND = ("killed", *STAGES)
 
 
 class Mutant(NamedTuple):
@@ -274,11 +271,7 @@ class Recorder:
         if code not in self.names:
             inside = code.co_filename.startswith(self.sources)
             name = code.co_qualname.split(".<locals>")[0]
-            path = (
-                CODE / Path(code.co_filename).relative_to(self.sources)
-                if inside
-                else ""
-            )
+            path = CODE / os.path.relpath(code.co_filename, self.sources)
             self.names[code] = inside and f"{path}:{name}"
         if self.names[code]:
             self.called.add(self.names[code])
@@ -291,10 +284,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
-        self.called, began = (
-            self.shared,
-            time.process_time(),
-        )  # fixtures serve many tests
+        self.called, began = self.shared, time.process_time()  # fixtures serve many
         passed = yield
         self.called = self.shared
         if item.nodeid in self.tests:
@@ -412,14 +402,11 @@ class Tests:
         return tests, sum(record[name][0] for name in tests)
 
 
-def failing_test(tree, mutant, tests, *, own):
-    """Return the first test that fails, or in brackets what ends the run; else None.
-
-    The tests are those in the file of the same name, or else all others of the part, the
-    quick ones first.
-    """
-    files = [f for f in files_of(mutant.part) if own == (f == named(mutant.path))]
+def failing_test(tree, mutant, tests):
+    """Return the first test that fails, or in brackets what ends the run; else None."""
+    files = files_of(mutant.part)
     known = {f: tests.calling(mutant, f)[1] for f in files if f in tests.files}
+    known[named(mutant.path)] = -1.0  # comes first
     for file in sorted(files, key=lambda file: known.get(file, np.inf)):
         calling, seconds = tests.calling(mutant, file)
         by = calling and _failing(tree, mutant, file, calling, seconds)
@@ -463,14 +450,13 @@ def copied(folder):
 
 def printed(done):
     """Print a table of the parts."""
-    counts = Counter((one["part"], one["by"] or one["stage"]) for one in done)
-    kinds = Counter()
-    for (part, found), number in counts.items():
-        for name in (part, "in all"):
-            kinds[name, found if found in STAGES else "killed"] += number
-    for part in [*sorted({part for part, _ in counts}), "in all"]:
-        numbers = [f"{kinds[part, found]:4} {found}" for found in FOUND]
-        print(f"{part:12}", *numbers)
+    counts = Counter(
+        (part, bool(one["by"])) for one in done for part in (one["part"], "in all")
+    )
+    for part in [*sorted({part for part, _ in counts} - {"in all"}), "in all"]:
+        print(
+            f"{part:12} {counts[part, True]:4} killed {counts[part, False]:4} survived"
+        )
 
 
 def interrupted(signum, frame):
@@ -489,16 +475,6 @@ def main():
         read = map(json.loads, out.read_text().splitlines())
         done = {(one["path"], one["start"], one["new"]): one for one in read}
 
-    def add(mutant, by, stage):
-        source = (tree / mutant.path).read_text(encoding="utf-8")
-        said = mutant.said(source)
-        done[mutant.key] = {**mutant._asdict(), "by": by, "stage": stage, "said": said}
-        print(f"{len(done):4} {f'killed by {by}' if by else f'{stage}: {said}'}")
-        sys.stdout.flush()
-        if out:
-            with out.open("a") as lines:
-                lines.write(json.dumps(done[mutant.key]) + "\n")
-
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupted)
     gc.freeze()  # what is imported now is no garbage
@@ -507,13 +483,19 @@ def main():
         chosen = drawn(tree, options.parts, options.seed)[: options.number]
         tests = Tests(tree, out)
         try:
-            for stage in STAGES:  # the quick tests of all come first
-                for mutant in chosen:
-                    before = done.get(mutant.key, {"by": None, "stage": None})
-                    if before["by"] or before["stage"] in (stage, STAGES[1]):
-                        continue
-                    own = stage == STAGES[0]
-                    add(mutant, failing_test(tree, mutant, tests, own=own), stage)
+            for mutant in chosen:
+                if mutant.key in done:
+                    continue
+                by = failing_test(tree, mutant, tests)
+                said = mutant.said((tree / mutant.path).read_text(encoding="utf-8"))
+                done[mutant.key] = one = {**mutant._asdict(), "by": by, "said": said}
+                print(
+                    f"{len(done):4} {f'killed by {by}' if by else f'survived: {said}'}"
+                )
+                sys.stdout.flush()
+                if out:
+                    with out.open("a") as lines:
+                        lines.write(json.dumps(one) + "\n")
         except KeyboardInterrupt:
             print("interrupted")
     printed(done.values())
