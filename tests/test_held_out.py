@@ -23,6 +23,7 @@ from committee import (
 from committee.held_out import (
     CrossFit,
     _of_size,
+    compared,
     of_committee,
     share_unit,
     splits_of,
@@ -261,3 +262,19 @@ def test_the_calibration_is_the_one_that_the_committee_delivers():
     ).fit(X, y)
     assert fit.slope_ == fit.calibration_.slope
     assert 0 < fit.held_out_error_ < 0.5
+
+
+def test_two_errors_are_of_the_rows_that_both_count(rng):
+    y = rng.normal(size=40)
+    F = y[:, None] + rng.normal(size=(40, 3))
+    own = CrossFit(Average(), Votes(F, y, None, None)).own
+    half, measure = (
+        np.arange(40) < 20,
+        measure_of("neg_mean_squared_error", of_classes=False),
+    )
+    expected = np.sqrt(own.losses[half].mean())
+    for before, after in [(half, own.counted), (own.counted, half)]:
+        pair = (replace(own, counted=counted) for counted in (before, after))
+        found = compared(*pair, measure)
+        assert (found.before, found.after) == pytest.approx((expected, expected))
+        assert found.difference == 0.0

@@ -7,6 +7,7 @@ from committee.bayes.fit_log_pool import (
     OFFSET_PRECISION,
     SHRINKAGES,
     PoolPrior,
+    _Rows,
     fit_log_pool,
     loo,
     loo_scores,
@@ -194,3 +195,17 @@ def test_no_member_at_all_costs_nothing_to_leave_a_row_out():
     F, y = unclear_problem(40, K=2)
     nobody = row_sums(F, y, np.zeros(7), FLOOR)
     assert loo(nobody, np.zeros(7), np.empty((0, 0))) == pytest.approx(np.log(2))
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+def test_products_with_rows_are_those_of_their_hessian(rng, offsets):
+    """sum_n |B_n x|^2 = x'H x, and u'B_n x the same from both sides."""
+    z, y, s = rng.normal(size=(20, 3, 4)), rng.integers(0, 3, 20), rng.random(20)
+    p = rng.dirichlet(np.ones(3), size=20)
+    rows = _Rows.of(z, y, s, p, offsets)
+    x, u = rng.normal(size=rows.pull.shape[1]), rng.normal(size=(20, 3))
+    X = np.tile(x, (20, 1))
+    assert np.sum(rows.times(X) ** 2) == pytest.approx(x @ rows.hessian @ x)
+    np.testing.assert_allclose(
+        np.sum(rows.back(u) * X, axis=1), np.sum(u * rows.times(X), axis=1)
+    )

@@ -3,7 +3,8 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from committee.cells import CellOptions, train_cells
-from committee.cells.choose import COUPLINGS
+from committee.cells.choose import COUPLINGS, Part
+from committee.cells.groups import merged
 
 GIVEN = {"kernel": "rbf", "gamma": 0.5, "alpha": 0.1}
 
@@ -24,6 +25,18 @@ def test_one_cell_is_kernel_ridge_around_the_mean(rng):
         training.model.predict(X_new), twin.predict(X_new) + mean, atol=1e-10
     )
     assert training.coupling == 0.0
+
+
+def test_only_cells_that_are_too_large_become_one_row():
+    X, Y, s = (
+        np.zeros((3, 2)),
+        np.array([[1.0], [2.0], [6.0]]),
+        np.array([1.0, 1.0, 2.0]),
+    )
+    part = Part(X, Y, s)
+    assert merged(part, 3) is part
+    one = merged(part, 2)
+    assert (one.X.tolist(), one.Y.tolist(), one.s.tolist()) == ([[0, 0]], [[3.75]], [4])
 
 
 def test_rows_that_repeat_are_as_good_as_their_mean(rng):
