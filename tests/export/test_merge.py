@@ -64,30 +64,47 @@ def test_boosters_add_up(library, task):
     np.testing.assert_array_equal(raw(again, X), raw(one, X))
 
 
-@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def stopped_early(library, X, y):
+    """A booster of fewer rounds than asked for, and their number."""
+    options = {"n_estimators": 200, "learning_rate": 0.5}
+    rest = np.arange(len(X)) % 4 == 0
+    X, y, X_rest, y_rest = X[~rest], y[~rest], X[rest], y[rest]
+    if library == "xgboost":
+        model = make_booster(library, early_stopping_rounds=3, **options)
+        model.fit(X, y, eval_set=[(X_rest, y_rest)], verbose=0)
+        return model, model.best_iteration + 1
+    if library == "lightgbm":
+        stop = pytest.importorskip("lightgbm").early_stopping(3, verbose=False)
+        model = make_booster(library, **options)
+        model.fit(X, y, callbacks=[stop], eval_X=X_rest, eval_y=y_rest)
+        return model, model.best_iteration_
+    if library == "catboost":
+        model = make_booster(library, iterations=200, learning_rate=0.5)
+        model.fit(X, y, eval_set=(X_rest, y_rest), early_stopping_rounds=3)
+        return model, model.tree_count_
+    if library == "histogram":
+        options = {"max_iter": 200, "early_stopping": True, "learning_rate": 0.5}
+        model = make_booster(library, n_iter_no_change=3, **options).fit(X, y)
+        return model, model.n_iter_
+    model = make_booster(library, n_iter_no_change=3, **options).fit(X, y)
+    return model, model.n_estimators_
+
+
+@pytest.mark.parametrize("library", BOOSTERS)
 def test_models_that_stopped_early_give_their_best_rounds(library):
-    X, y = make_rows("regression")
+    X, y = make_rows("regression", missing=library != "gradient")
     y = y + np.random.default_rng(0).normal(size=len(y))
-    models = []
-    for i in range(2):
-        train = np.arange(len(X)) % 2 == i
-        options = {"n_estimators": 200, "learning_rate": 0.5}
-        if library == "xgboost":
-            model = make_booster(library, early_stopping_rounds=3, **options)
-            model.fit(X[train], y[train], eval_set=[(X[~train], y[~train])], verbose=0)
-            n_rounds = model.best_iteration + 1
-        else:
-            stop = pytest.importorskip("lightgbm").early_stopping(3, verbose=False)
-            model = make_booster(library, **options)
-            rows = {"eval_X": X[~train], "eval_y": y[~train]}
-            model.fit(X[train], y[train], callbacks=[stop], **rows)
-            n_rounds = model.best_iteration_
-        models.append((model, n_rounds))
-    assert sum(n for _, n in models) < 200
-    one = merge([model for model, _ in models])
-    assert one.n_estimators == sum(n for _, n in models)
-    expected = sum(model.predict(X) for model, _ in models) / 2
-    np.testing.assert_allclose(one.predict(X), expected, rtol=1e-5, atol=1e-6)
+    found = [stopped_early(library, X[i::2], y[i::2]) for i in range(2)]
+    models, n_rounds = zip(*found, strict=True)
+    assert sum(n_rounds) < 200
+    tol = {"rtol": 1e-6 if library == "xgboost" else 1e-12, "atol": 1e-5}
+    one = merge(models)
+    assert len(roster_of(one)) == sum(n_rounds)
+    np.testing.assert_allclose(
+        one.predict(X), sum(model.predict(X) for model in models) / 2, **tol
+    )
+    small = prune(models, X, y, combiner=RidgeWeights(), oob=False)
+    np.testing.assert_allclose(to_native(small).predict(X), small.predict(X), **tol)
 
 
 def test_bare_boosters_and_their_files(tmp_path):
@@ -139,24 +156,26 @@ def test_categories_must_be_the_same(same):
             with pytest.raises(ValueError, match="same columns, categories"):
                 merge([a, b])
             continue
-        expected = (a.predict(frames[0]) + b.predict(frames[0])) / 2
-        one = merge([a, b])
-        np.testing.assert_allclose(one.predict(frames[0]), expected, atol=1e-6)
+        X = frames[0]
+        expected = (a.predict(X) + b.predict(X)) / 2
+        np.testing.assert_allclose(merge([a, b]).predict(X), expected, atol=1e-6)
+        small = prune([a, b], X, a.predict(X), combiner=RidgeWeights(), oob=False)
+        found = to_native(small).predict(X)
+        np.testing.assert_allclose(found, small.predict(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("library", BOOSTERS)
 def test_a_committee_of_boosters_is_one_booster(library):
     models, X, y = fitted(library, "regression")
+    tol = {"rtol": 0, "atol": 1e-6 if library == "xgboost" else 1e-12}
     small = prune(models, X, y, combiner=RidgeWeights(), oob=False)
     assert small.intercept_ != 0
-    one = to_native(small)
-    assert type(one) is type(models[0])
-    f = small.predict(X)
-    np.testing.assert_allclose(one.predict(X), f, rtol=0, atol=1e-5 * abs(f).max())
-    whole = prune(models[0], X, y, oob=False)
-    f = whole.predict(X)
-    found = to_native(whole).predict(X)
-    np.testing.assert_allclose(found, f, rtol=0, atol=1e-5 * abs(f).max())
+    rounds = prune(models[0], X, y, oob=False)
+    for committee in (small, rounds):
+        one, f = to_native(committee), committee.predict(X)
+        assert type(one) is type(models[0])
+        unit = abs(f).max()
+        np.testing.assert_allclose(one.predict(X) / unit, f / unit, **tol)
 
 
 def pooled(models, X, y, calibration=None, **options):
@@ -209,6 +228,66 @@ def test_a_log_pool_in_the_files_of_its_library(library, tmp_path):
         p = again.predict_proba(frame)[:, 1]
     assert list(names) == list(frame.columns)
     np.testing.assert_allclose(p, committee.predict_proba(frame)[:, 1], atol=1e-6)
+
+
+def contributions(library, model, X):
+    """SHAP values (n, T, columns + 1) by the library itself; the last one is the bias."""
+    if library == "lightgbm":
+        found = model.predict(X, pred_contrib=True)
+    elif library == "xgboost":
+        rows = pytest.importorskip("xgboost").DMatrix(X)
+        found = model.get_booster().predict(rows, pred_contribs=True)
+    else:
+        rows = pytest.importorskip("catboost").Pool(X)
+        found = model.get_feature_importance(rows, type="ShapValues")
+    return np.asarray(found, dtype=float).reshape(len(X), -1, X.shape[1] + 1)
+
+
+def assert_explained(library, one, models, w, bias, X):
+    """By the weighted sum of the members' contributions, which sum to the raw scores."""
+    parts = [contributions(library, model, X) for model in models]
+    expected = sum(w_b * part for w_b, part in zip(w, parts, strict=True))
+    expected[..., -1] += bias
+    found = contributions(library, one, X)
+    scale = max(1.0, abs(expected).max())
+    tol = {"rtol": 0, "atol": scale * (2e-6 if library == "xgboost" else 1e-12)}
+    np.testing.assert_allclose(found, expected, **tol)
+    np.testing.assert_allclose(found.sum(axis=2), raw(one, X), **tol)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
+def test_merged_boosters_are_explained_by_their_library(library, task):
+    models, X, y = fitted(library, task)
+    assert_explained(library, merge(models, WEIGHTS), models, WEIGHTS, 0.0, X)
+    if task == "regression":
+        small = prune(models, X, y, combiner=RidgeWeights(), oob=False)
+        parts = small.members_, small.weights_, small.intercept_
+        assert_explained(library, to_native(small), *parts, X)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_starts_that_were_set(task):
+    """Base scores of XGBoost are on the scale of y, and differ between the models."""
+    X, y = make_rows(task)
+    scores = (90.0, -3.0) if task == "regression" else (0.2, 0.7)
+    models = [
+        make_booster("xgboost", task, base_score=score).fit(X[i::2], y[i::2])
+        for i, score in enumerate(scores)
+    ]
+    expected = (raw(models[0], X) + raw(models[1], X)) / 2
+    tol = {"rtol": 0, "atol": 1e-6 * abs(expected).max()}
+    np.testing.assert_allclose(raw(merge(models), X), expected, **tol)
+    if task == "regression":
+        small = prune(models, X, y, combiner=RidgeWeights(), oob=False)
+        f = small.predict(X)
+        np.testing.assert_allclose(to_native(small).predict(X), f, **tol)
+        return
+    committee = pooled(models, X, y, signed=True)
+    p = committee.predict_proba(X)
+    np.testing.assert_allclose(
+        to_native(committee).predict_proba(X), p, rtol=0, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])

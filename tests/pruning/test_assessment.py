@@ -115,15 +115,27 @@ def test_seconds_are_measured_where_the_committee_serves(cancer, monkeypatch):
     np.testing.assert_array_equal(chosen.support_, expected.support_)
     assert set(asked) == {(1, "python")}
     assert len(asked) <= np.ceil(np.log2(len(np.unique(path.size)) + 1))
-    path.choose(max_seconds=1, runtime="c", max_members=middle)
-    assert asked[-1] == (1, "c")
+    for how, expected in (
+        ({"runtime": "c"}, (1, "c")),
+        ({"rows": 1, "runtime": "onnx"}, (1, "onnx")),
+        ({"rows": 7, "runtime": "python"}, (7, "python")),
+    ):
+        path.choose(max_seconds=1, max_members=middle, **how)
+        assert asked[-1] == expected
     with pytest.raises(ValueError, match="fastest measured took 1e-06 s"):
         path.choose(max_seconds=1e-9, rows=1)
     for rows in (0, -1, 1.5):
         with pytest.raises(ValueError, match=rf"rows \(an int >= 1\).*rows={rows}"):
             path.choose(max_seconds=1, rows=rows)
     monkeypatch.undo()
-    assert path.assessment.served_seconds(0, 3, "python") > 0
+    pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    for runtime in ("python", "onnx"):
+        chosen = path.choose(max_seconds=60, rows=1, runtime=runtime)
+        assert chosen.n_members_ == path.choose().n_members_
+        assert path.assessment.served_seconds(0, 3, runtime) > 0
+    with pytest.raises(ValueError, match='runtime must be "onnx" or "c"'):
+        path.choose(max_seconds=1, runtime="java")
     for other in (
         pickle.loads(pickle.dumps(small)).path_,
         replace(path, assessment=None),
