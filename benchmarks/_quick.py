@@ -46,7 +46,8 @@ QUICK = {
     "regression-pools": "--sets diabetes --splits 1",
     "prune": "--rows 1000 --members 100",
     "pruners": "EPPruner GreedyPruner ReduceErrorPruner orientation",
-    "refine": "--splits 2 --sets friedman1 diabetes 'digits (10)'",
+    "refine": "--splits 2 --lines 'GB lzma' HistGB HS FIGS --sets friedman1 'robot arm' "
+    "boston diabetes splice waveform 'digits (10)' adult",
     "report": "--rows 10000 --members 100",
     "scale": "--rows 100000 --memory-up-to 100000",
     "serve": "--trees 100 --sets poker friedman",

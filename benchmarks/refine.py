@@ -2,12 +2,17 @@
 
 Forests, out of bag. Lines: all trees; plain, the first k as they are; fresh, another
 forest of k; EP's choice of at most k as it is; refined, what `refine` keeps and refits; GB
-bytes, HistGradientBoosting of as many rounds as fit into the bytes of refined; HistGB, its
-default. With --choices the trees to refine are also the first k, random ones, those of EP
-with votes out of bag and with filled votes, and those of GreedyPruner.
+lzma, HistGradientBoosting of as many rounds as fit into the bytes of refined, both pickled
+and compressed by lzma; HistGB, its default; HS, hierarchical shrinkage of a forest of k, its
+strength 1, 10 or 100 by cross-validation; FIGS, a sum of trees of at most 50 rules. With --choices the
+trees to refine are also the first k, random ones, those of EP with votes out of bag and with
+filled votes, and those of GreedyPruner.
 
 Errors of numbers are mean squared errors in percent of the variance of y, of classes error
-rates in percent, on rows that nothing has seen; bytes are of pickled models. Settings were
+rates in percent, on rows that nothing has seen. Bytes are those of refined, in kB: pickled
+as a plain forest, the same compressed by lzma, slim-trees with lzma, save(compact=True),
+to_onnx; and of its rivals pickled and compressed by lzma. HS and FIGS need `pip install
+imodels`, slim-trees `pip install slim-trees`, or they are left out. Settings were
 chosen on sets like those of --others; --unseen has sets of classes that were made later,
 and looked at once. --raetsch: all 13 sets of the paper, on its splits. --speed: 25 refined
 trees on 20,000 rows, in units of the time of the forest's fit; give --trees 500 with it.
@@ -18,28 +23,33 @@ python -m benchmarks refine [--trees 200] [--members 20] [--splits 5]
 """
 
 import argparse
+import copy
+import lzma
+import pickle
 import time
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn import ensemble
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks._refine_figure import draw
 from benchmarks._refine_sets import ALL_RAETSCH, CLASSES, NUMBERS, OTHERS, UNSEEN
 from benchmarks._timing import show
+from benchmarks.ship import file_bytes, kilobytes
 from committee import EPPruner, GreedyPruner, member_predictions, prune, refine
 from committee.diagnostics.missing_votes import FilledVotes
 from committee.ensembles import roster_of
-from committee.pruning.costs import stored_bytes
 from committee.pruning.refined_sizes import Limits, kept_of, refine_kept
 
-LINES = ("all", "plain", "fresh", "EP", "refined", "GB bytes", "HistGB")
+LINES = ("all", "plain", "fresh", "EP", "refined", "GB lzma", "HistGB", "HS", "FIGS")
+#: Columns of the table of bytes.
+SIZES = (
+    *("all, pickle", "all, lzma", "pickle", "lzma", "slim-trees", "compact", "ONNX"),
+    *("GB lzma, lzma", "HistGB, lzma", "HS, lzma", "FIGS, lzma"),
+)
 CHOICES = ("first", "random", "EP", "EP filled", "greedy")
 
 
@@ -87,6 +97,8 @@ def compare(options, n_trees, k):
             for split in range(options.splits)
         ]
         print(*table_row(name, found[name], lines), flush=True)
+        heads = [head for head in SIZES if head in found[name][0]]
+        print("kB", *sizes_row(found[name], heads), flush=True)
     for of_classes, title in ((False, "regression"), (True, "classes")):
         part = {n: r for n, r in found.items() if r[0]["of classes"] == of_classes}
         if part:
@@ -97,14 +109,20 @@ def lines_of(options):
     """Return the names of the columns."""
     if options.choices:
         return ["all", "plain", "refined", *(f"{c}, refined" for c in CHOICES)]
-    if options.lines:
-        return [x for x in LINES if x in ("all", "plain", "refined", *options.lines)]
-    return LINES
+    wanted = ("all", "plain", "refined", *(options.lines or LINES))
+    if find_spec("imodels") is None:
+        print("HS and FIGS are left out: pip install imodels")
+        wanted = [x for x in wanted if x not in ("HS", "FIGS")]
+    return [x for x in LINES if x in wanted]
 
 
 def report(title, found, lines, of_classes):
     rows = [table_row(name, runs, lines) for name, runs in found.items()]
-    show(f"refine, {title}: errors in %", ["set", *lines, "bytes", "time"], rows)
+    show(f"refine, {title}: errors in %", ["set", *lines, "time"], rows)
+    heads = [head for head in SIZES if any(head in runs[0] for runs in found.values())]
+    rows = [[name, *sizes_row(runs, heads)] for name, runs in found.items()]
+    shown = ["set", *(head.replace(", ", "\n") for head in heads)]
+    show(f"refine, {title}: kB", shown, rows)
     for line in [x for x in lines if "refined" in x]:
         print(f"{line}: {verdict(found, line, of_classes)}")
     print(
@@ -114,8 +132,11 @@ def report(title, found, lines, of_classes):
 
 def table_row(name, runs, lines):
     cells = [spread([run[line] for run in runs]) for line in lines]
-    share, seconds = (np.mean([run[x] for run in runs]) for x in ("bytes", "seconds"))
-    return [name, *cells, f"{100 * share:.1f} %", f"{seconds:.1f}"]
+    return [name, *cells, f"{np.mean([run['seconds'] for run in runs]):.1f}"]
+
+
+def sizes_row(runs, heads):
+    return [kilobytes(np.mean([run[head] for run in runs])) for head in heads]
 
 
 def spread(errors):
@@ -129,7 +150,10 @@ def verdict(found, line, of_classes):
         name: {key: np.mean([run[key] for run in runs]) for key in runs[0]}
         for name, runs in found.items()
     }
-    small = sum(m["bytes"] <= 0.05 for m in means.values())
+    small = [
+        sum(m[part] <= 0.05 * m[f"all, {part}"] for m in means.values())
+        for part in ("pickle", "lzma")
+    ]
     good = sum(m[line] <= m["all"] for m in means.values())
     ratio = np.mean([m[line] / m["all"] for m in means.values()])
     result = f"at or below all on {good} of {len(means)} sets, ratio {ratio:.3f}"
@@ -141,7 +165,10 @@ def verdict(found, line, of_classes):
             f"; {closed[1] / closed[0]:.2f} of the gap between plain and all is closed; "
             f"clearly worse than plain: {', '.join(worse) or 'none'}"
         )
-    return f"{result}; refined has at most 5 % of the bytes on {small} of {len(means)}."
+    return (
+        f"{result}; refined has at most 5 % of the pickled bytes on {small[0]}, and of "
+        f"the compressed bytes on {small[1]}."
+    )
 
 
 def clearly_worse(runs, line):
@@ -169,17 +196,18 @@ def measure(data, split, n_trees, k, lines):
         "all": error(forest),
         "plain": error_of(mean_of_first(forest, k, X_test), y_test),
         "refined": error(small),
-        "bytes": stored_bytes(small) / stored_bytes(forest),
         "seconds": (refined - fitted) / (fitted - began),
+        **file_bytes(small),
     }
+    found["all, pickle"], found["all, lzma"] = pickled(forest)
     if "fresh" in lines:
         found["fresh"] = error(kind(k, random_state=split + 1000).fit(X, y))
-    if "HistGB" in lines:
-        found["HistGB"] = error(booster(X, y, split))
-    if "GB bytes" in lines:
-        found["GB bytes"] = error(booster(X, y, split, stored_bytes(small)))
     if "EP" in lines:
         found["EP"] = error(prune(forest, X, y, oob=True, max_members=k))
+    for line, model in rivals(X, y, split, k, found["lzma"]).items():
+        if line in lines:
+            fitted = model()
+            found[line], found[f"{line}, lzma"] = error(fitted), pickled(fitted)[1]
     for line in CHOICES:
         if f"{line}, refined" in lines:
             members = chosen(line, forest, X, y, k, split)
@@ -202,20 +230,50 @@ def mean_of_first(forest, k, X):
     return forest.classes_[p.argmax(axis=1)]
 
 
-def booster(X, y, split, n_bytes=None):
-    """Return HistGradientBoosting, of as many rounds as n_bytes have, if given."""
-    of_classes = y.dtype.kind != "f"
-    kind = (
-        HistGradientBoostingClassifier if of_classes else HistGradientBoostingRegressor
-    )
-    model = kind(random_state=split).fit(X, y)
-    if n_bytes is None:
-        return model
-    one = kind(random_state=split, max_iter=1).fit(X, y)
-    fixed = stored_bytes(one)
-    each = (stored_bytes(model) - fixed) / max(model.n_iter_ - 1, 1)
-    rounds = max(1, 1 + int((n_bytes - fixed) / each))
-    return kind(random_state=split, max_iter=rounds, early_stopping=False).fit(X, y)
+def pickled(model):
+    """Return the bytes of a model pickled, and of this pickle compressed by lzma."""
+    content = pickle.dumps(model, protocol=5)
+    return len(content), len(lzma.compress(content))
+
+
+def first_rounds(booster, n):
+    part = copy.copy(booster)
+    part._predictors = booster._predictors[:n]
+    return part
+
+
+def rivals(X, y, split, k, n_bytes):
+    """Return functions that fit the models that are no part of the forest."""
+    end, seed = ("Classifier" if y.dtype.kind != "f" else "Regressor"), split + 1000
+
+    def boosted(**options):
+        name = f"HistGradientBoosting{end}"
+        model = getattr(ensemble, name)(random_state=split, **options)
+        return model.fit(X, y)
+
+    def of_bytes():
+        """The most rounds that fit, of 300."""
+        whole, fits, more = boosted(max_iter=300, early_stopping=False), 1, 301
+        while more - fits > 1:
+            middle = (fits + more) // 2
+            small = pickled(first_rounds(whole, middle))[1] <= n_bytes
+            fits, more = (middle, more) if small else (fits, middle)
+        return first_rounds(whole, fits)
+
+    def figs():
+        import imodels
+
+        model = getattr(imodels, f"FIGS{end}")(max_rules=50, random_state=split)
+        return model.fit(X, y)
+
+    def shrunk():
+        import imodels
+
+        forest = getattr(ensemble, f"RandomForest{end}")(k, random_state=seed)
+        strengths = {"reg_param_list": [1.0, 10.0, 100.0]}
+        return getattr(imodels, f"HSTree{end}CV")(forest, **strengths).fit(X, y)
+
+    return {"GB lzma": of_bytes, "HistGB": boosted, "HS": shrunk, "FIGS": figs}
 
 
 def chosen(line, forest, X, y, k, split):

@@ -1,15 +1,23 @@
 """Trees in C beside m2cgen, emlearn and tl2cgen, and the bytes of every kind of file.
 
-Of a forest of 100 trees the first 20, 20 by prune() and 20 by refine(). All tools get the
-same forest of scikit-learn, which to_sklearn makes of a committee. Each program is one C
-file, compiled by gcc -Os: bytes of its code and constants, CPU seconds to compile,
-microseconds for a row in a loop over fresh rows, and the largest difference from Python: of
-probabilities, or of numbers in units of their standard deviation. Cells of rivals that are
-not installed are empty; -- is a program that took more than a minute to compile, or that
-is no C: an infinite threshold, for missing values only, is written as a name.
+Of a forest (--trees, 100) the first trees (--members, 20), as many by prune() and by
+refine(), trained on up to --rows rows (2,000). All tools get the same forest of
+scikit-learn, which to_sklearn makes of a committee. Each program is one C file, compiled by
+gcc -Os: bytes of its code and constants, CPU seconds to compile, microseconds for a row in a
+loop over fresh rows, and the largest difference from Python: of probabilities, or of numbers
+in units of their standard deviation. Cells of rivals that are not installed are empty; -- is
+a program that took more than a minute to compile, or that is no C: an infinite threshold,
+for missing values only, is written as a name.
 
 The second table has the bytes of each model in files: pickled, the same compressed by lzma,
 slim-trees with lzma, save, to_onnx, and save(compact=True), which rounds leaves.
+
+--runtime has other tables of the same models: microseconds for a row of `predict` in
+Python, onnxruntime and C, called with one row and with a batch of up to 1,000 fresh rows,
+in turns on one thread, least of 50 or more; and the time to load files.
+
+--merge has the largest difference between three boosters of 50 rounds that `merge` makes
+one, and the weighted sum of their raw scores, in standard deviations of that sum.
 """
 
 import argparse
@@ -22,6 +30,9 @@ import subprocess
 import tempfile
 import time
 import warnings
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +40,17 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from benchmarks._refine_sets import CLASSES, NUMBERS
 from benchmarks._timing import show
-from committee import prune, refine, save, to_c, to_onnx, to_sklearn
+from committee import (
+    compiled,
+    load,
+    merge,
+    prune,
+    refine,
+    save,
+    to_c,
+    to_onnx,
+    to_sklearn,
+)
 from committee.probabilities import as_probabilities
 
 SETS = {
@@ -38,6 +59,8 @@ SETS = {
         name: NUMBERS[name] for name in ("friedman1", "robot arm", "borehole", "boston")
     },
 }
+#: Files of a model, in their order in the table.
+FILES = ("pickle", "lzma", "slim-trees", "save", "ONNX", "compact")
 HEADS = ("kB", "CPU seconds to compile", "microseconds a row", "largest difference")
 #: Seconds that a compiler may take for a program.
 PATIENCE = 60
@@ -123,42 +146,169 @@ def main(argv=None):
     parser.add_argument("--members", type=int, default=20)
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS))
+    for name in ("runtime", "merge"):
+        parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args(argv)
+    if options.runtime:
+        runtimes(options)
+    elif options.merge:
+        merges(options)
+    else:
+        programs_and_files(options)
+
+
+def programs_and_files(options):
+    """Show the tables of C programs, and the bytes of all files."""
     programs, files = {head: [] for head in HEADS}, []
     for name in options.sets:
-        X, X_new, y, _ = SETS[name](0)
-        X, y = X[: options.rows], y[: options.rows]
-        X, X_new = (np.asarray(part, dtype=np.float32) for part in (X, X_new[:N_ROWS]))
-        kind = RandomForestRegressor if name in NUMBERS else RandomForestClassifier
-        forest = kind(options.trees, random_state=0).fit(X, y)
-        limit = {"max_members": options.members}
-        pruned = prune(forest, X, y, oob=True).path_.choose(**limit)
-        refined = refine(forest, X, y, oob=True, **limit)
+        forest, pruned, refined, X_new, unit = trained(name, options)
         first = copy.copy(forest)
         first.estimators_ = forest.estimators_[: options.members]
         first.n_estimators = options.members
         models = {f"first {options.members}": first}
         models |= {f"pruned to {pruned.n_members_}": pruned}
         models |= {f"refined to {refined.n_members_}": refined}
-        files.append([name, f"forest of {options.trees}", *sizes(forest)])
+        for label, model in {f"forest of {options.trees}": forest, **models}.items():
+            sizes = file_bytes(model).values()
+            files.append([name, label, *map(kilobytes, sizes)])
+            print("files", *files[-1], sep=" | ", flush=True)
         for label, model in models.items():
-            files.append([name, label, *sizes(model)])
             plain = model if model is first else to_sklearn(model, calibration=None)
             found = []
             for write in TOOLS.values():
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     set_before = np.geterr()  # which emlearn changes
-                    found.append(program(write, plain, X_new, np.std(y)))
+                    found.append(program(write, plain, X_new, unit))
                     np.seterr(**set_before)
             for head, cells in zip(HEADS, zip(*found, strict=True), strict=True):
                 programs[head].append([name, label, *cells])
                 print(name, label, head, *cells, sep=" | ", flush=True)
-            print(name, label, "files", *files[-1][2:], sep=" | ", flush=True)
     for head, rows in programs.items():
         show(f"Compiled by gcc -Os: {head}", ["set", "model", *TOOLS], rows)
-    heads = ["pickle", "lzma", "slim-trees", "save", "ONNX", "compact"]
-    show("Files, kB", ["set", "model", *heads], files)
+    show("Files, kB", ["set", "model", *FILES], files)
+
+
+def trained(name, options):
+    """Return a forest, 20 of its trees, the same refined, fresh rows, and the unit of y."""
+    X, X_new, y, _ = SETS[name](0)
+    X, y = X[: options.rows], y[: options.rows]
+    X, X_new = (np.asarray(part, dtype=np.float32) for part in (X, X_new))
+    kind = RandomForestRegressor if name in NUMBERS else RandomForestClassifier
+    forest = kind(options.trees, random_state=0).fit(X, y)
+    limit = {"max_members": options.members}
+    pruned = prune(forest, X, y, oob=True).path_.choose(**limit)
+    refined = refine(forest, X, y, oob=True, random_state=0, **limit)
+    return forest, pruned, refined, X_new[:N_ROWS], np.std(y)
+
+
+def runtimes(options):
+    """Show microseconds for a row of one and of a batch, and of loading the files."""
+    serving, loading = [], []
+    for name in options.sets:
+        _, pruned, refined, X_new, _ = trained(name, options)
+        found = {f"pruned to {pruned.n_members_}": pruned}
+        found |= {f"refined to {refined.n_members_}": refined}
+        for label, model in found.items():
+            cells = []
+            for rows in (X_new[:1], X_new):
+                runs = [model, compiled(model, "onnx"), compiled(model, "c")]
+                cells += microseconds([run.predict for run in runs], rows)
+            serving.append([name, label, str(len(X_new)), *cells])
+            print(*serving[-1], sep=" | ", flush=True)
+        loading.append([name, f"refined to {refined.n_members_}", *loaded(refined)])
+        print(*loading[-1], sep=" | ", flush=True)
+    heads = [
+        f"{rows}: {kind}" for rows in ("1", "N") for kind in ("Python", "onnx", "c")
+    ]
+    show("predict: microseconds for a row", ["set", "model", "N", *heads], serving)
+    heads = ["kB", "ms", "compact kB", "ms"]
+    show("load: kB of the file, and milliseconds", ["set", "model", *heads], loading)
+
+
+def microseconds(calls, rows):
+    """Return the least of several times for a row, of calls in turns."""
+    number, times = max(1, 10 // len(rows)), np.full(len(calls), np.inf)
+    for _ in range(200 if number > 1 else 50):
+        for i, call in enumerate(calls):
+            start = time.perf_counter()
+            for _ in range(number):
+                call(rows)
+            took = (time.perf_counter() - start) / number / len(rows)
+            times[i] = min(times[i], took)
+    return [f"{1e6 * t:.{0 if t > 2e-5 else 2 if t < 2e-6 else 1}f}" for t in times]
+
+
+def loaded(model):
+    """Return kB and the least milliseconds to load of both kinds of file."""
+    cells = []
+    with tempfile.TemporaryDirectory() as folder:
+        for compact in (False, True):
+            path, times = Path(folder, f"m{compact}"), []
+            save(model, path, compact=compact)
+            for _ in range(10):
+                start = time.perf_counter()
+                load(path)
+                times.append(time.perf_counter() - start)
+            size = path.stat().st_size
+            cells += [kilobytes(size), f"{1e3 * min(times):.1f}"]
+    return cells
+
+
+def boosters(name):
+    """Return the class of a booster of each library that is installed."""
+    end = "Regressor" if name in NUMBERS else "Classifier"
+    found = {
+        "GradientBoosting": ("sklearn.ensemble", {"n_estimators": 50}),
+        "HistGradientBoosting": ("sklearn.ensemble", {"max_iter": 50}),
+        "LGBM": ("lightgbm", {"n_estimators": 50, "verbose": -1}),
+        "XGB": ("xgboost", {"n_estimators": 50}),
+        "CatBoost": (
+            "catboost",
+            {"iterations": 50, "verbose": 0, "allow_writing_files": False},
+        ),
+    }
+    return {
+        kind: partial(getattr(import_module(module), kind + end), **how)
+        for kind, (module, how) in found.items()
+        if find_spec(module) is not None
+    }
+
+
+def merges(options):
+    """Show how far merged boosters are from the weighted sum of the raw scores."""
+    rows, kinds, w = [], [], (0.5, 0.3, 0.2)
+    for name in options.sets:
+        X, X_new, y, _ = SETS[name](0)
+        X, y = X[: options.rows], y[: options.rows]
+        kinds, cells = boosters(name), []
+        for kind, make in kinds.items():
+            if kind == "GradientBoosting" and np.isnan(X).any():  # which it refuses
+                cells.append("")
+                continue
+            models = [make().fit(X[i::3], y[i::3]) for i in range(3)]
+            f = np.tensordot(w, [raw(model, X_new) for model in models], axes=1)
+            cells.append(
+                f"{abs(raw(merge(models, w), X_new) - f).max() / np.std(f):.0e}"
+            )
+        rows.append([name, *cells])
+        print(*rows[-1], sep=" | ", flush=True)
+    title = "merge: largest difference, in standard deviations of the raw scores"
+    show(title, ["set", *kinds], rows)
+
+
+def raw(model, X):
+    """Return the raw scores of a booster by its own library."""
+    how = {
+        "lightgbm": {"raw_score": True},
+        "xgboost": {"output_margin": True},
+        "catboost": {"prediction_type": "RawFormulaVal"},
+    }.get(type(model).__module__.split(".")[0])
+    if how is None:
+        f = getattr(model, "decision_function", model.predict)(X)
+    else:
+        f = model.predict(X, **how)
+    return np.asarray(f, dtype=float)
 
 
 def program(write, model, X, unit):
@@ -218,23 +368,24 @@ def _includes():
     return ["-I", emlearn.includedir]
 
 
-def sizes(model):
-    """Return kilobytes of the files of a model."""
+def file_bytes(model):
+    """Return the bytes of the files of a model by FILES, NaN where there is none."""
     plain = to_sklearn(model) if hasattr(model, "roster_") else model
     content = pickle.dumps(plain, protocol=5)
     found = [len(content), len(lzma.compress(content)), _slim(plain)]
     with tempfile.TemporaryDirectory() as folder:
-        for how in ("save", "onnx", "compact"):
+        for how in FILES[3:]:
             path = Path(folder, how)
-            if how != "onnx":
+            if how != "ONNX":
                 save(model, path, compact=how == "compact")
             elif hasattr(model, "roster_"):
                 to_onnx(model, path)
-            else:
-                found.append(float("nan"))
-                continue
-            found.append(path.stat().st_size)
-    return ["" if np.isnan(size) else f"{size / 1000:,.0f}" for size in found]
+            found.append(path.stat().st_size if path.exists() else float("nan"))
+    return dict(zip(FILES, found, strict=True))
+
+
+def kilobytes(size):
+    return "" if np.isnan(size) else f"{size / 1000:,.{size < 10_000:d}f}"
 
 
 def _slim(model):

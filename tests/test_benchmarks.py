@@ -23,6 +23,7 @@ from benchmarks import (
     refine,
     report,
     shell,
+    ship,
 )
 from benchmarks.__main__ import main, names
 from committee import Networks
@@ -160,6 +161,13 @@ def test_refined_trees_are_shown_beside_all_choices(capsys):
     out = capsys.readouterr().out
     assert "EP filled, refined: at or below all" in out
     assert "of the gap between plain and all" in out
+
+
+def test_merged_boosters_are_the_weighted_sum(capsys):
+    ship.main(["--merge", "--rows", "300", "--sets", "friedman1"])
+    row = capsys.readouterr().out.splitlines()[0].split(" | ")
+    assert row[0] == "friedman1"
+    assert all(float(cell) < 1e-5 for cell in row[1:])
 
 
 def test_networks_are_timed_beside_scikit_learns(capsys, monkeypatch):
