@@ -11,15 +11,18 @@ import skops.io
 from committee.shell.encoding import TableEncoding, unseen
 from committee.shell.messages import ShellError
 from committee.shell.options import Train
-from committee.shell.schema import FEW, TableLook, row_numbers
+from committee.shell.schema import FEW, row_numbers
 
 
 def fitted(frame, estimator="tree", quiet=True, y=None):
     """The encoding of a table whose target, unless given, does not matter."""
     y = pd.Series(np.arange(len(frame)) % 2 if y is None else y, name="y")
     options = Train(data="", target="y", output="", estimator=estimator, quiet=quiet)
-    look = TableLook.at(frame.assign(y=y), options)
-    return TableEncoding.fit(frame, y, options, look, n_rows=len(frame))
+    return TableEncoding.fit(frame.assign(y=y), options)
+
+
+def numbers(encoding, frame):
+    return encoding.transformer.transform(encoding.schema.take(frame))
 
 
 def many(n=3 * FEW):
@@ -81,10 +84,9 @@ def test_missing_is_a_value_and_unseen_is_none_and_counted(table):
     new = pd.DataFrame(
         {"town": ["Bonn", None, "Oslo", "Rome"], "code": ["c00", "zz", None, "c01"]}
     )
-    new["y"] = 0
     X = encoding.schema.take(new)
     assert unseen(encoding.transformer, X) == {"town": 2, "code": 1}
-    assert encoding.X(new).tolist() == [
+    assert numbers(encoding, new).tolist() == [
         [1, 0, 0, 0, 0],
         [0, 0, 0, 1, -1],
         [0, 0, 0, 0, -1],
@@ -97,16 +99,15 @@ def test_missing_is_a_value_and_unseen_is_none_and_counted(table):
     [(FEW, "tree", FEW), (FEW, "svm", FEW), (60, "tree", 1), (60, "svm", FEW + 1)],
 )
 def test_many_words_stay_few_columns(n, estimator, width):
-    X = fitted(many(n), estimator).X(many(n).assign(y=0))
+    X = numbers(fitted(many(n), estimator), many(n))
     assert X.shape == (2 * n, width)
     assert np.isfinite(X).all()
 
 
 def test_trees_see_gaps_and_others_see_scaled_medians():
     frame = pd.DataFrame({"a": [1.0, 2.0, np.nan, 9.0], "gone": [np.nan] * 4})
-    rows = frame.assign(y=0)
-    assert np.isnan(fitted(frame).X(rows)[2, 0])
-    X = fitted(frame, "linear").X(rows)
+    assert np.isnan(fitted(frame).X[2, 0])
+    X = fitted(frame, "linear").X
     assert np.isfinite(X).all()
     assert X[2, 0] == X[1, 0]
     np.testing.assert_allclose(X[:, 0].mean(), 0, atol=1e-12)
@@ -128,7 +129,7 @@ def test_the_task_is_guessed_with_a_note(capsys):
     encoding = fitted(frame[["a"]], quiet=False, y=[0.5, 1.5])
     assert "Note: regression, since the target 'y' has 2" in capsys.readouterr().err
     assert (encoding.task, encoding.n_classes) == ("regression", None)
-    assert encoding.y(frame).tolist() == [0.5, 1.5]
+    assert encoding.y.tolist() == [0.5, 1.5]
     with pytest.raises(ShellError, match="All 2 rows have 3"):
         fitted(frame[["a"]], y=[3, 3])
 

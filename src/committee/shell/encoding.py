@@ -19,13 +19,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
+from committee.shell.column_types import ColumnTypes, guess_types, note_guesses
 from committee.shell.options import CLASSIFICATION, TREES, Train
 from committee.shell.schema import (
     FEW,
     Schema,
-    TableLook,
     as_target,
     guess_task,
+    left_out,
+    note_unlabelled,
     refuse_constant,
     split_target,
 )
@@ -33,82 +35,63 @@ from committee.shell.schema import (
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """Turns a table into X and y.
+    """A training table as X and y, and the encoding that other tables need.
 
     Attributes
     ----------
-    target : str
+    X : array of shape (N, n_features)
+        The rows with a target.
+    y : array of shape (N,)
     task : {"classification", "regression"}
     schema : Schema
     transformer : fitted ColumnTransformer
-    labels : array
-        Distinct values of the target; for numbers, at least some of them.
     """
 
-    target: str
+    X: Any
+    y: Any
     task: str
     schema: Schema
     transformer: ColumnTransformer
-    labels: Any
 
     @classmethod
-    def fit(
-        cls, frame: Any, y: Any, options: Train, look: TableLook, *, n_rows: int
-    ) -> TableEncoding:
-        """Return the encoding of a table, and print notes about what was decided.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            All rows without the target, or a sample of them, as they were read.
-        y : Series
-            The target of all rows, or its distinct values.
-        options : Train
-        look : TableLook
-            Column types, and the columns to leave out.
-        n_rows : int
-        """
-        note, task = options.messages.note, options.task
-        look.note(options)
-        refuse_constant(y.unique(), y.name, n_rows)
+    def fit(cls, frame: Any, options: Train) -> TableEncoding:
+        """Encode a table with its target, as it was read; print notes about decisions."""
+        texts, messages = options.categorical or [], options.messages
+        guesses = guess_types(frame, texts)
+        types = ColumnTypes.of(guesses, texts)
+        rows, y = split_target(frame, options.target, types)
+        note_guesses(guesses, messages)
+        note_unlabelled(len(frame) - len(rows), options.target, messages)
+        without = left_out(types.to_numbers(rows), options)
+        refuse_constant(y.unique(), y.name, len(rows))
+        task = options.task
         if task is None:
             task = guess_task(y)
-            note(
+            messages.note(
                 f"{task}, since the target {y.name!r} has {y.nunique()} distinct "
                 f"values such as {y.tolist()[0]!r}; --task to change it."
             )
-        schema = Schema.of(frame, look.left_out, look.types)
-        labels = np.unique(as_target(y, task))
-        taken = schema.take(frame)
-        for_trees = options.estimator in TREES
-        transformer = encoder(taken, schema, for_trees=for_trees).fit(taken)
+        schema = Schema.of(rows, without, types)
+        taken, for_trees = schema.take(rows), options.estimator in TREES
+        transformer = encoder(taken, schema, for_trees=for_trees)
+        X = transformer.fit_transform(taken)
         # Arrays of text are written to files at once, objects one by one.
         named = [step for _, step, _ in transformer.transformers_]
         for step in (transformer, *named):
             if "feature_names_in_" in vars(step):
                 step.feature_names_in_ = step.feature_names_in_.astype(str)
-        return cls(y.name, task, schema, transformer, labels)
+        return cls(X, as_target(y, task), task, schema, transformer)
 
     @property
     def n_classes(self) -> int | None:
         """K, None for regression."""
-        return len(self.labels) if self.task == CLASSIFICATION else None
+        return len(np.unique(self.y)) if self.task == CLASSIFICATION else None
 
     @property
     def codes(self) -> list[int]:
         """Columns of X with category codes, whose order has no meaning."""
         columns = self.transformer.output_indices_.get("many", slice(0))
         return list(range(columns.start or 0, columns.stop))
-
-    def X(self, frame: Any) -> Any:
-        """Return the rows with a target as numbers, of shape (N, n_features)."""
-        rows, _ = split_target(frame, self.target, self.schema.column_types)
-        return self.transformer.transform(self.schema.take(rows))
-
-    def y(self, frame: Any) -> Any:
-        """Return the target of the rows that have one, of shape (N,)."""
-        _, y = split_target(frame, self.target, self.schema.column_types)
-        return as_target(y, self.task).astype(self.labels.dtype)
 
 
 def encoder(frame: Any, schema: Schema, *, for_trees: bool) -> ColumnTransformer:

@@ -464,12 +464,7 @@ def _seconds(learner: Member, data: TrainingData) -> float:
 
 
 def fit_pool(
-    committee: Any,
-    X: Any,
-    y: Any,
-    encoding: TableEncoding,
-    options: Train,
-    start: float,
+    committee: Any, encoding: TableEncoding, options: Train, start: float
 ) -> None:
     """Fit a committee of the learners of a preset, with notes about those skipped.
 
@@ -477,18 +472,16 @@ def fit_pool(
     ----------
     committee : CommitteeClassifier or CommitteeRegressor
         Without a generator.
-    X, y
-        From the encoding.
     encoding : TableEncoding
     options : Train
     start : float
         Start of the command on the clock of `time.monotonic`.
     """
+    X, y, K = encoding.X, encoding.y, encoding.n_classes
     note, minutes = options.messages.note, f"{options.minutes or 0.0:g} minutes"
-    classes = encoding.n_classes is not None
-    rarest = int(np.unique(y, return_counts=True)[1].min()) if classes else None
+    rarest = None if K is None else int(np.unique(y, return_counts=True)[1].min())
     # Forests sum the predictions of their trees in the order in which threads finish.
-    large = len(y) * X.shape[1] * (encoding.n_classes or 1) > _ONE_THREAD
+    large = len(y) * X.shape[1] * (K or 1) > _ONE_THREAD
     jobs = options.jobs if large else 1
     table = TableSize(len(y), rarest, encoding.codes, jobs)
     taken, too_many = learners_of(str(options.preset), table)

@@ -35,10 +35,8 @@ def predict(options: Predict) -> None:
     )
     write_table(table, output)
     if output != "-":
-        unseen = dict(findings.unseen)
-        options.messages.result(
-            {"output": output, "rows": findings.n_rows, "unseen_values": unseen}
-        )
+        facts = {"output": output, "rows": len(table), "unseen_values": findings.unseen}
+        options.messages.result(facts)
 
 
 def predictions(

@@ -14,10 +14,7 @@ from committee.shell.column_types import (
     NUMBERS,
     TEXT,
     ColumnTypes,
-    Guess,
-    guess_types,
     kind_of,
-    note_guesses,
     typed,
 )
 from committee.shell.messages import Messages, ShellError, UsageError, listed
@@ -138,71 +135,30 @@ class Schema:
 # --- a first look at a training table ---------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableLook:
-    """A first look at a training table: column types, and columns to leave out.
+def left_out(rows: Any, options: Train) -> list[str]:
+    """Return the columns that a model does not take, after notes with the reasons.
 
-    Attributes
+    Columns without a name that number the rows, columns that identify them, and columns
+    with no values or nearly none, unless they are in --keep.
+
+    Parameters
     ----------
-    guesses : dict
-        From names of columns to the types that they fit.
-    types : ColumnTypes
-        The types that were chosen.
-    row_numbers, ids, empty : list of str
-        Columns without a name that number the rows, columns that identify them, and
-        columns with no values or nearly none. The model does not take them.
-    n_unlabelled : int
-        Number of rows without a target.
+    rows : DataFrame
+        The training table without its target, with typed columns as numbers.
+    options : Train
     """
-
-    guesses: Mapping[str, Guess]
-    types: ColumnTypes
-    row_numbers: list[str]
-    ids: list[str]
-    empty: list[str]
-    n_unlabelled: int = 0
-
-    @classmethod
-    def at(
-        cls, frame: Any, options: Train, types: ColumnTypes | None = None
-    ) -> TableLook:
-        """Look at a table; by default its column types are guessed."""
-        guesses: dict[str, Guess] = {}
-        if types is None:
-            texts = options.categorical or []
-            guesses = guess_types(frame, texts)
-            types = ColumnTypes.of(guesses, texts)
-        rows, y = split_target(frame, options.target, types)
-        rows, keep = types.to_numbers(rows), options.keep or []
-        numbering = [name for name in row_numbers(rows) if name not in keep]
-        ids = [n for n in row_ids(rows) if n not in keep and n not in numbering]
-        empty = [name for name in nearly_empty(rows) if name not in keep]
-        return cls(guesses, types, numbering, ids, empty, len(frame) - len(y))
-
-    @property
-    def left_out(self) -> list[str]:
-        """All columns that the model does not take."""
-        return [*self.row_numbers, *self.ids, *self.empty]
-
-    def note(self, options: Train) -> None:
-        """Print what was decided."""
-        messages = options.messages
-        note_guesses(self.guesses, messages)
-        note_unlabelled(self.n_unlabelled, options.target, messages)
-        if self.row_numbers:
-            messages.note(ROW_NUMBERS)
-        for names, reason in (
-            (
-                self.ids,
-                "different in every row, so that nothing can be learned for other rows",
-            ),
-            (self.empty, "no values, or hardly any"),
-        ):
-            if names:
-                messages.note(
-                    f"{listed(names)} left out: {reason}; --keep {names[0]!r} to use it "
-                    "anyway."
-                )
+    keep, note = options.keep or [], options.messages.note
+    numbering = [name for name in row_numbers(rows) if name not in keep]
+    ids = [n for n in row_ids(rows) if n not in keep and n not in numbering]
+    empty = [name for name in nearly_empty(rows) if name not in keep]
+    if numbering:
+        note(ROW_NUMBERS)
+    useless = "different in every row, so that nothing can be learned for other rows"
+    for names, reason in ((ids, useless), (empty, "no values, or hardly any")):
+        if names:
+            advice = f"--keep {names[0]!r} to use it anyway."
+            note(f"{listed(names)} left out: {reason}; {advice}")
+    return [*numbering, *ids, *empty]
 
 
 def asked_columns(frame: Any, options: Train) -> Any:
@@ -358,7 +314,7 @@ def split_target(
     return rows[known].reset_index(drop=True), y[known].reset_index(drop=True)
 
 
-def note_unlabelled(n_rows: int, name: str, messages: Messages) -> None:
+def note_unlabelled(n_rows: int, name: str | None, messages: Messages) -> None:
     """Print a note that rows without a target are left out."""
     if n_rows:
         rows = "row has" if n_rows == 1 else "rows have"

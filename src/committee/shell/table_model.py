@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
+from committee._format import count
 from committee.persistence import ModelFileError, load, read_metadata, save
 from committee.pruning.summary import summary_of
 from committee.shell.encoding import unseen
@@ -35,28 +35,22 @@ class Findings:
 
     Attributes
     ----------
-    n_rows : int
     numbered : bool
         Whether a column of row numbers is left out.
-    unseen : Counter
+    unseen : dict
         For each column of text, the rows with values that were not in training.
-    n_unlabelled : int
-        Further rows, without a target.
     """
 
-    n_rows: int = 0
-    numbered: bool = False
-    unseen: Counter[str] = field(default_factory=Counter)
-    n_unlabelled: int = 0
+    numbered: bool
+    unseen: dict[str, int]
 
     def note(self, messages: Messages) -> None:
         """Print notes about row numbers and unseen values."""
         if self.numbered:
             messages.note(ROW_NUMBERS)
-        for name, count in self.unseen.items():
-            rows = "row" if count == 1 else "rows"
+        for name, n in self.unseen.items():
             messages.note(
-                f"the column {name!r} has values in {count} {rows} that were not there "
+                f"the column {name!r} has values in {count(n, 'row')} that were not there "
                 "in training; they count as none of the known values."
             )
 
@@ -131,12 +125,11 @@ class TableModel:
         """Return X, the rows of a DataFrame as the estimator takes them, and findings."""
         X = self.schema.take(frame)
         new = unseen(self._transformer(), X) if self.schema.words else {}
-        numbered = bool(self.schema.row_numbers(frame))
-        return X, Findings(len(frame), numbered, Counter(new))
+        return X, Findings(bool(self.schema.row_numbers(frame)), new)
 
     def take_labelled(self, frame: Any) -> tuple[Any, Any, Findings]:
         """Return X, y and findings of a DataFrame with the target."""
-        n_rows, types = len(frame), self.schema.column_types
+        types = self.schema.column_types
         frame, column = split_target(frame, str(self.target), types)
         y = as_target(column, self.task)
         if self.classes is not None:
@@ -148,15 +141,16 @@ class TableModel:
                     f"{listed(list(map(str, self.classes)))}."
                 )
         X, findings = self.take(frame)
-        return X, y, replace(findings, n_unlabelled=n_rows - len(y))
+        return X, y, findings
 
     def read_labelled(
         self, data: str, messages: Messages, encoding: str | None = None
     ) -> tuple[Any, Any]:
         """Return X and y of a file with the target, after printing notes about them."""
-        X, y, findings = self.take_labelled(read_table(data, self.words, encoding))
+        frame = read_table(data, self.words, encoding)
+        X, y, findings = self.take_labelled(frame)
         refuse_constant(np.unique(y), self.target, len(y))
-        note_unlabelled(findings.n_unlabelled, str(self.target), messages)
+        note_unlabelled(len(frame) - len(y), self.target, messages)
         findings.note(messages)
         return X, y
 

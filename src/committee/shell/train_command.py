@@ -28,7 +28,7 @@ from committee.shell.options import (
     make_estimator,
     make_generator,
 )
-from committee.shell.schema import TableLook, asked_columns, split_target
+from committee.shell.schema import asked_columns
 from committee.shell.table_model import TableModel, source_name, write_model
 from committee.shell.tables import check_output, read_table
 
@@ -40,17 +40,25 @@ def train(options: Train) -> None:
     options = settled(options)
     # Raise for unknown names before a long table is read.
     _committee(options, options.task or CLASSIFICATION)
-    encoding, committee, n_rows = _fitted(options, start)
-    error = committee.held_out_error_
+    encoding, committee = _fitted(options, start)
+    n_rows, error = len(encoding.y), committee.held_out_error_
     # Settings of this run are not stored in the file.
     committee.set_params(n_jobs=None, verbose=False)
     pipeline = Pipeline([("columns", encoding.transformer), ("committee", committee)])
-    source = {"file": source_name(options.data), "rows": n_rows}
-    source["held_out_error"] = error
+    name = source_name(options.data)
+    source = {"file": name, "rows": n_rows, "held_out_error": error}
     model = TableModel(pipeline, encoding.schema, options.target, source)
     n_bytes = write_model(model, options.output)
-    shares = _shares(committee, options)
-    weights = getattr(committee.combiner_, "weights_", committee.members_)
+    weights = np.abs(committee.combiner_.weights_)
+    boosting, shares, table = None, None, ""
+    if options.generator == POOL:
+        from committee.shell.learners import boosting_by
+
+        boosting = boosting_by(committee.generator.members)
+        of_sum = (weights / weights.sum()).tolist()
+        shares = dict(zip(committee.generator.names, of_sum, strict=True))
+        cells = [(name, figures(share, 4)) for name, share in shares.items()]
+        table = text_table([("learner", "share"), *cells])
     options.messages.result(
         {
             "model": options.output,
@@ -58,7 +66,7 @@ def train(options: Train) -> None:
             "target": options.target,
             "rows": n_rows,
             "columns": len(encoding.schema.names),
-            "boosting_by": _boosting_by(committee, options),
+            "boosting_by": boosting,
             "members": len(weights),
             "members_with_a_weight": committee.n_members_,
             "measure": MEASURES[encoding.task],
@@ -67,7 +75,7 @@ def train(options: Train) -> None:
             "seconds": time.monotonic() - start,
             "learners": shares,
         },
-        _shares_table(shares) if shares else "",
+        table,
     )
 
 
@@ -138,14 +146,10 @@ def _combiner(options: Train, task: str) -> Any:
     return ARDPruner() if task == CLASSIFICATION else RidgeWeights()
 
 
-def _fitted(options: Train, start: float) -> tuple[TableEncoding, Any, int]:
-    """Return the encoding, the fitted committee and the number of rows."""
+def _fitted(options: Train, start: float) -> tuple[TableEncoding, Any]:
+    """Return the encoding of the table, and the fitted committee."""
     table = read_table(options.data, options.categorical or [], options.encoding)
-    frame = asked_columns(table, options)
-    look = TableLook.at(frame, options)
-    rows, target = split_target(frame, options.target, look.types)
-    encoding = TableEncoding.fit(rows, target, options, look, n_rows=len(rows))
-    X, y = encoding.X(frame), encoding.y(frame)
+    encoding = TableEncoding.fit(asked_columns(table, options), options)
     committee = _committee(options, encoding.task, verbose=not options.quiet)
     # `fit` cross-fits the combiner once for intervals, sets, calibration and the error.
     if options.generator == POOL or committee.generator.leaves_rows_out:
@@ -155,31 +159,7 @@ def _fitted(options: Train, start: float) -> tuple[TableEncoding, Any, int]:
     if options.generator == POOL:
         from committee.shell.learners import fit_pool
 
-        fit_pool(committee, X, y, encoding, options, start)
+        fit_pool(committee, encoding, options, start)
     else:
-        committee.fit(X, y)
-    return encoding, committee, len(y)
-
-
-def _boosting_by(committee: Any, options: Train) -> str | None:
-    """Return the libraries that trained the boosters of a preset."""
-    if options.generator != POOL:
-        return None
-    from committee.shell.learners import boosting_by
-
-    return boosting_by(committee.generator.members)
-
-
-def _shares_table(shares: dict[str, float]) -> str:
-    """Return the shares of the learners as aligned text."""
-    cells = [(name, figures(share, 4)) for name, share in shares.items()]
-    return text_table([("learner", "share"), *cells])
-
-
-def _shares(committee: Any, options: Train) -> dict[str, float] | None:
-    """Return the share of each learner of a pool in the sum of the weights."""
-    weights = getattr(committee.combiner_, "weights_", None)
-    if options.generator != POOL or weights is None:
-        return None
-    shares = np.abs(weights) / np.abs(weights).sum()
-    return dict(zip(committee.generator.names, shares.tolist(), strict=True))
+        committee.fit(encoding.X, encoding.y)
+    return encoding, committee
