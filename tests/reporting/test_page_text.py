@@ -12,13 +12,11 @@ from sklearn.ensemble import (
 )
 
 from committee import Bagging, CommitteeRegressor, prune, refine, report
-from committee._format import NumberFormat, byte_size, percent
+from committee._format import byte_size, percent
 from committee.reporting import page_text
 from committee.reporting.charts import path_chart
 from committee.reporting.evaluation import Answer, evaluate_members
 from committee.reporting.page_text import core_of, member_table
-
-RATE = NumberFormat.of("error rate", 0.1)
 
 
 def evaluated_parts(committee, X, y):
@@ -28,11 +26,10 @@ def evaluated_parts(committee, X, y):
 
 def test_headlines_of_a_weighed_committee(classifier):
     core, evaluated, table = evaluated_parts(*classifier)
-    members, error, gain, bytes_, speed = page_text.headlines(core, evaluated, table)
+    members, error, bytes_, speed = page_text.headlines(core, evaluated, table)
     assert members["value"] == f"{core.n_members_} of 20"
     assert error["value"] == f"{100 * evaluated.comparisons['committee'].error:.2f} %"
     assert "78 rows" in error["label"]
-    assert "against equal votes" in gain["label"]
     # What the others would have cost is not known.
     assert bytes_["note"] == ""
     assert "fast" not in speed["note"]
@@ -51,11 +48,8 @@ def test_costs_beside_members_without_a_weight(regressor):
 def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     core, evaluated, table = evaluated_parts(*pruned)
     summary = core.summary()
-    members, _, gain, bytes_, _ = page_text.headlines(core, evaluated, table)
+    members, _, bytes_, _ = page_text.headlines(core, evaluated, table)
     assert members["value"] == f"{core.n_members_} of 30"
-    before, after = gain["value"].split(" → ")
-    assert before == f"{100 * summary.error_before:.2f} %"
-    assert after == f"{100 * summary.error_after:.2f} %"
     share = percent(summary.bytes_after / summary.bytes_before)
     assert bytes_["note"].startswith(f"{share} of ")
     # The card and the slider count the bytes of the whole committee.
@@ -64,8 +58,6 @@ def test_headlines_of_a_pruned_forest_are_those_of_its_summary(pruned):
     assert chart["bytes"][chart["chosen"]] == pytest.approx(
         summary.bytes_after, rel=0.02
     )
-    gap = RATE.change(summary.difference, summary.difference_se)
-    assert gain["note"].startswith((gap, "the same on every row"))
     found = page_text.pruning(core)
     assert found["rows"][: len(summary.rows())] == summary.rows()
     assert found["rows"][0][1:3] == ("30", str(core.n_members_))
@@ -89,10 +81,9 @@ def test_where_nothing_was_pruned_nothing_is_claimed(regressor):
     _, X, y = regressor
     whole = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
     core, evaluated, table = evaluated_parts(whole, X, y)
-    members, _, gain, bytes_, speed = page_text.headlines(core, evaluated, table)
+    members, _, bytes_, speed = page_text.headlines(core, evaluated, table)
     assert members["value"] == "3 of 3"
     assert members["note"] == "none left out"
-    assert gain["value"] == "the same"
     assert bytes_["note"] == ""
     assert "fast" not in speed["note"]
     assert page_text.pruning(core) is None
@@ -146,12 +137,10 @@ def test_rounding_is_no_gain(regressor):
     """Equal votes summed in another order differ by a few units in the last place."""
     _, X, y = regressor
     whole = CommitteeRegressor(generator=Bagging(3), random_state=0).fit(X, y)
-    core, evaluated, table = evaluated_parts(whole, X, y)
+    _, evaluated, table = evaluated_parts(whole, X, y)
     answers = evaluated.answers
     noisy = Answer(answers["equal"].predicted * (1 + 1e-14))
     evaluated = replace(evaluated, answers={**answers, "equal": noisy})
-    gain = page_text.headlines(core, evaluated, table)[2]
-    assert (gain["value"], gain["note"]) == ("the same", "")
     assert page_text.comparison(evaluated, table)["lines"][1]["gap"] == "the same"
     # As many errors on other rows are not the same.
     turned = Answer(2 * y - answers["committee"].predicted[::-1] + (y[::-1] - y))
@@ -162,9 +151,8 @@ def test_rounding_is_no_gain(regressor):
 def test_of_one_row_nothing_is_claimed(regressor):
     committee, X, y = regressor
     core, evaluated, table = evaluated_parts(committee, X[:1], y[:1])
-    _, error, gain, *_ = page_text.headlines(core, evaluated, table)
+    _, error, *_ = page_text.headlines(core, evaluated, table)
     assert error["note"] == "95 % interval -"
-    assert "±" not in gain["note"] + gain["value"]
     assert [
         line["interval"] for line in page_text.comparison(evaluated, table)["lines"]
     ] == ["-"] * 4

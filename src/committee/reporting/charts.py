@@ -17,7 +17,6 @@ from committee.diagnostics.curves import precision_recall, roc
 from committee.displays import (
     AmbiguityDisplay,
     GateDisplay,
-    IntervalDisplay,
     KappaErrorDisplay,
     PruningPathDisplay,
     ReliabilityDisplay,
@@ -67,14 +66,11 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     largest = [_largest(path.weights[step], to_shares) for step in steps]
     if chosen is not None:  # the weights in the table of members
         largest[steps.index(chosen)] = _largest(own, to_shares=False)
-    se, here = display.error_se, display.test_error
     on_rows = display.error_label.startswith("on ")
+    of_steps = {"size": path.size, "error": display.error, "error_se": display.error_se}
+    of_steps |= {"here": display.test_error, "bytes": path.n_bytes}
     columns: dict[str, Any] = {
-        "size": path.size[steps].tolist(),
-        "error": display.error[steps].tolist(),
-        "error_se": None if se is None else se[steps].tolist(),
-        "here": None if here is None else here[steps].tolist(),
-        "bytes": None if path.n_bytes is None else path.n_bytes[steps].tolist(),
+        **{key: x if x is None else x[steps].tolist() for key, x in of_steps.items()},
         "members": [m.tolist() for m, _ in largest],
         "weights": [w.tolist() for _, w in largest],
         "more": [max(0, int(n) - _MOST_MEMBERS) for n in path.size[steps]],
@@ -84,11 +80,7 @@ def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     }
     error = display.error[np.isfinite(display.error)]
     written = NumberFormat.of(path.measure, float(error.min()) if len(error) else 0.0)
-    return {
-        **columns,
-        "format": written.as_json(),
-        "alt": _path_alt(columns, written),
-    }
+    return columns | {"format": written.as_json(), "alt": _path_alt(columns, written)}
 
 
 def _one_for_each_size(display: PruningPathDisplay, chosen: int | None) -> list[int]:
@@ -146,16 +138,15 @@ def weights(
     bars = display.bars[:_MOST_BARS]
     first = np.array([bar[0] for bar in bars], dtype=np.intp)
     shown = sum(len(bar) for bar in bars)
-    largest = f"{names[first[0]]} has the largest, {figures(w[first[0]])}"
-    if len(bars) == 1 < shown:
-        largest = f"all have the same, {figures(w[first[0]])}"
+    who = "all have the same" if len(bars) == 1 < shown else None
+    who = who or f"{names[first[0]]} has the largest"
     return {
         "names": [display.bar_name(bar) for bar in bars],
         "n_members": [len(bar) for bar in bars],
         "weight": w[first].tolist(),
         "std": None if std is None else std[first].tolist(),
         "more": len(display.order) - shown,
-        "alt": f"Weights of {count(shown, 'member')}; {largest}.",
+        "alt": f"Weights of {count(shown, 'member')}; {who}, {figures(w[first[0]])}.",
     }
 
 
@@ -216,11 +207,9 @@ def _correlated_pairs(
 ) -> KappaErrorDisplay:
     """Return the pairs of regressors, with the correlation of errors as kappa."""
     C, e = evaluated.correlation, evaluated.errors[evaluated.leading]
-    scale = np.sqrt(np.diag(C))
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.sqrt(np.where(np.diag(C) > 0, np.diag(C), 1.0))
     i, j = np.triu_indices(len(C), k=1)
-    alike = C[i, j] / (scale[i] * scale[j])
-    pairs = np.column_stack([i, j])
+    alike, pairs = C[i, j] / (scale[i] * scale[j]), np.column_stack([i, j])
     return KappaErrorDisplay(alike, (e[i] + e[j]) / 2, pairs=pairs, names=names)
 
 
@@ -283,12 +272,15 @@ def _own_terms(
 
 def some_points(x: FloatArray, y: FloatArray) -> list[list[float]]:
     """Return pairs of numbers, a random sample if there are many."""
-    points = np.column_stack([x, y])
-    if len(points) > _MOST_POINTS:
-        rng = np.random.default_rng(0)
-        points = points[rng.choice(len(points), _MOST_POINTS, replace=False)]
-    listed: list[list[float]] = points.tolist()
+    listed: list[list[float]] = np.column_stack([x, y])[_some_of(len(x))].tolist()
     return listed
+
+
+def _some_of(n: int) -> IntArray:
+    """Return the numbers 0..n-1, or a random sample of them that can be drawn."""
+    if n <= _MOST_POINTS:
+        return np.arange(n)
+    return np.random.default_rng(0).choice(n, _MOST_POINTS, replace=False)
 
 
 def gate(
@@ -308,18 +300,17 @@ def gate(
     with suppress(ValueError):  # no two columns of numbers that vary
         display = GateDisplay.compute(G, X, names=names)
         picture = _gate_picture(display) if np.ptp(display.winner) else None
-    share = usage.answers[order[0]]
+    share, top = usage.answers[order[0]], order[:_MOST_LINES]
+    numbers = usage.share[top].tolist(), usage.answers[top].tolist()
     return {
         "entropy": usage.entropy,
         "fixed": bool(np.all(G[0] == G)),
         "n_members": len(names),
         "lines": [
-            {
-                "name": names[m],
-                "share": float(usage.share[m]),
-                "answers": float(usage.answers[m]),
-            }
-            for m in order[:_MOST_LINES]
+            {"name": name, "share": share, "answers": answers}
+            for name, share, answers in zip(
+                [names[m] for m in top], *numbers, strict=True
+            )
         ],
         "picture": picture,
         "alt": "Scatter plot of rows by the member with the largest weight; "
@@ -329,9 +320,7 @@ def gate(
 
 def _gate_picture(display: GateDisplay) -> dict[str, Any]:
     """Return points (x, y, weight) of each member with a colour, and of the others."""
-    rows = np.arange(len(display.points))
-    if len(rows) > _MOST_POINTS:
-        rows = np.random.default_rng(0).choice(len(rows), _MOST_POINTS, replace=False)
+    rows = _some_of(len(display.points))
     winner = display.winner[rows]
     coloured = [m for m in display.order[:_MOST_COLOURS] if np.any(winner == m)]
     groups = [(display.names[m], winner == m) for m in coloured]
@@ -362,6 +351,7 @@ _METHODS = {"interval": ("scaled", "constant"), "set": ("lac", "aps")}
 
 _SHARE = NumberFormat(100, 1, " %")
 _AREA = NumberFormat(1, 3, "")
+_WITH_CURVES = ("committee", "before")
 _PROBABILITY_SCORES = ("log-loss", "Brier score")
 
 
@@ -454,12 +444,9 @@ def curves(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     weight = np.ones(len(y)) if s is None else s
     sizes = np.bincount(y, weight, minlength=K)
     if K == 2:
-        pair = {key: evaluated.answers.get(key) for key in ("committee", "before")}
-        wanted = [
-            (key, 1, found.p)
-            for key, found in pair.items()
-            if found and found.p is not None
-        ]
+        answers = evaluated.answers
+        pair = [(key, 1, answers[key].p) for key in answers if key in _WITH_CURVES]
+        wanted = [(key, k, p) for key, k, p in pair if p is not None]
     else:
         frequent = np.sort(np.argsort(-sizes, kind="stable")[:_MOST_CURVES])
         wanted = [(labels[k], int(k), own.p) for k in frequent]
@@ -471,10 +458,10 @@ def curves(evaluated: EvaluatedMembers) -> dict[str, Any] | None:
     if not lines:
         return None
     areas = [line["area"] for line in lines]
-    area = f"{_AREA.text(areas[0])}"
+    area, what = _AREA.text(areas[0]), f"of class {labels[1]}"
     if K > 2:
         area = f"between {_AREA.text(min(areas))} and {_AREA.text(max(areas))}"
-    what = f"of class {labels[1]}" if K == 2 else "of each class against the rest"
+        what = "of each class against the rest"
     return {
         "lines": lines,
         "positive": labels[1] if K == 2 else None,
@@ -570,13 +557,14 @@ def _covered(
     """Return the covered share and the mean size with their standard errors."""
     y, s = evaluated.y, evaluated.sample_weight
     if evaluated.is_classifier:
-        within = mean_of(predicted[np.arange(len(y)), y].astype(np.float64), s)
-        classes = mean_of(predicted.sum(axis=1).astype(np.float64), s)
-        share, size = (within.value, within.se), (classes.value, classes.se)
+        right, size = predicted[np.arange(len(y)), y], predicted.sum(axis=1)
     else:
-        display: Any = IntervalDisplay(predicted, y, sample_weight=s)
-        share = display.coverage, display.coverage_se
-        size = display.width, display.width_se
-    written = NumberFormat.of("size", size[0])
-    line = {"share": _SHARE.spread(*share), "size": written.spread(*size)}
-    return {"name": method, **line}
+        low, high = predicted.T
+        right, size = (low <= y) & (y <= high), high - low
+    share, mean = (mean_of(x.astype(np.float64), s) for x in (right, size))
+    written = NumberFormat.of("size", mean.value).spread(mean.value, mean.se)
+    return {
+        "name": method,
+        "share": _SHARE.spread(share.value, share.se),
+        "size": written,
+    }

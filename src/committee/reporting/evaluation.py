@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,9 +41,6 @@ _FEWEST_ROWS = 200
 _MOST_IN_PAIRS = 1000
 #: Relative difference of errors that counts as rounding.
 _ROUNDING = 1e-9
-#: Predictions that are compared, in the order of the page: the committee, the ensemble
-#: before pruning, equal votes of the kept members, the best member, a constant.
-ANSWERS = ("committee", "before", "equal", "best", "constant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +156,8 @@ class EvaluatedMembers:
         Class codes, or numbers.
     sample_weight : array of shape (N,) or None
     answers : dict of Answer
-        By the keys of `ANSWERS`; "before" only if the ensemble before pruning is
-        available.
+        In the order of the page: "committee", "before" (the ensemble before pruning, if
+        it is available), "equal" (votes of the kept members), "best" (member), "constant".
     errors : array of shape (M,)
         Error rate, or root mean squared error, of each member alone.
     drawn : array of shape (n,)
@@ -257,10 +254,7 @@ class EvaluatedMembers:
             low, high = wilson(score.value, n)
         else:
             mean, half = score.value**2, NORMAL * 2 * score.value * score.se
-            low, high = (
-                float(np.sqrt(max(0.0, mean - half))),
-                float(np.sqrt(mean + half)),
-            )
+            low, high = np.sqrt([max(0.0, mean - half), mean + half]).tolist()
         return ComparedError(score.value, low, high, gap.value, gap.se)
 
 
@@ -297,16 +291,14 @@ def evaluate_members(
     stream = iter_members(roster, prepared, n_jobs=n_jobs)
     source = getattr(getattr(core, "path_", None), "assessment", None)
     before = None if source is None else source.before
-    sums = _Sums.of(y, s, roster, stream, None if before is None else before[1])
+    whole = None if before is None else before[1]
+    sums = _summed(y, s, roster, stream, whole)
     plain = replace(own, probabilities=None)
-    answers = {
-        "committee": own_answer(ensemble, own, given, sums.own),
-        "equal": answer(plain, sums.equal),
-        "best": answer(plain, sums.best),
-        "constant": constant(y, s, own.classes),
-    }
+    answers = {"committee": own_answer(ensemble, own, given, sums.own)}
     if before is not None and ensemble is core:
         answers["before"] = own_answer(before[0], before[1], given, sums.before)
+    answers |= {"equal": answer(plain, sums.equal), "best": answer(plain, sums.best)}
+    answers["constant"] = constant(y, s, own.classes)
     recognise = own.recognise if before is None else before[1].recognise
     return EvaluatedMembers(
         roster,
@@ -314,7 +306,7 @@ def evaluate_members(
         prepared,
         y,
         s,
-        {key: answers[key] for key in ANSWERS if key in answers},
+        answers,
         sums.errors,
         sums.drawn,
         sums.slabs,
@@ -323,60 +315,53 @@ def evaluate_members(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
+class _Sums(NamedTuple):
     """Weighted sums of the members' predictions, (N,) or (N, K), and their errors."""
 
     own: FloatArray
     equal: FloatArray
-    best: FloatArray
     before: FloatArray
+    best: FloatArray
     errors: FloatArray
     drawn: IntArray
     slabs: FloatArray
 
-    @classmethod
-    def of(
-        cls,
-        y: FloatArray | IntArray,
-        s: FloatArray | None,
-        roster: Roster,
-        stream: Iterator[FloatArray],
-        before: Roster | None,
-    ) -> Self:
-        """Sum over the members, one after the other."""
-        N, M = len(y), len(roster)
-        K = () if roster.classes is None else (len(roster.classes),)
-        drawn = _drawn(N, M * (K[0] if K else 1))
-        w = roster.weights
-        members = np.ones(M) if w is None else (w != 0).astype(np.float64)
-        weights = [
-            np.zeros(M) if w is None else w,
-            members / max(1.0, members.sum()),
-            np.zeros(M) if before is None or before.weights is None else before.weights,
-        ]
-        # Equal votes average probabilities, even if the committee sums logarithms.
-        floors = [roster.floor, None, None if before is None else before.floor]
-        counted = [vote_counts(w) for w in weights]
-        sums = np.zeros((len(weights), N, *K))
-        slabs, errors = np.empty((M, len(drawn), *K)), np.full(M, np.inf)
-        best = sums[0]
-        for m, P in enumerate(stream):
-            for total, (counts, _), floor in zip(sums, counted, floors, strict=True):
-                if counts[m]:
-                    total += counts[m] * pooled_terms(P, floor)
-            slabs[m] = P[drawn]
-            error, _ = mean_and_se(error_losses(decided(P), y), s)
-            if error < errors.min():
-                best = P
-            errors[m] = error
-        own, equal, whole = (
-            total * unit for total, (_, unit) in zip(sums, counted, strict=True)
-        )
-        own += roster.offset
-        whole += 0.0 if before is None else before.offset
-        errors = errors if K else np.sqrt(errors)
-        return cls(own, equal, best, whole, errors, drawn, slabs)
+
+def _summed(
+    y: FloatArray | IntArray,
+    s: FloatArray | None,
+    roster: Roster,
+    stream: Iterator[FloatArray],
+    before: Roster | None,
+) -> _Sums:
+    """Sum over the members, one after the other."""
+    N, M = len(y), len(roster)
+    K = () if roster.classes is None else (len(roster.classes),)
+    drawn = _drawn(N, M * (K[0] if K else 1))
+    w = np.zeros(M) if roster.weights is None else roster.weights
+    members = np.ones(M) if roster.weights is None else (w != 0).astype(np.float64)
+    # Weights, and floors of logarithms; equal votes average probabilities in any case.
+    wanted = [(w, roster.floor), (members / max(1.0, members.sum()), None)]
+    if before is not None and before.weights is not None:
+        wanted.append((before.weights, before.floor))
+    counted = [(*vote_counts(weights), floor) for weights, floor in wanted]
+    sums = np.zeros((3, N, *K))
+    slabs, errors, best = np.empty((M, len(drawn), *K)), np.full(M, np.inf), sums[0]
+    for m, P in enumerate(stream):
+        for total, (counts, _, floor) in zip(sums, counted, strict=False):
+            if counts[m]:
+                total += counts[m] * pooled_terms(P, floor)
+        slabs[m] = P[drawn]
+        error, _ = mean_and_se(error_losses(decided(P), y), s)
+        best = P if error < errors.min() else best
+        errors[m] = error
+    for total, (_, unit, _) in zip(sums, counted, strict=False):
+        total *= unit
+    sums[0] += roster.offset
+    sums[2] += 0.0 if before is None else before.offset
+    own, equal, whole = sums
+    errors = errors if K else np.sqrt(errors)
+    return _Sums(own, equal, whole, best, errors, drawn, slabs)
 
 
 def _drawn(n_rows: int, width: int) -> IntArray:

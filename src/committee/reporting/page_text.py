@@ -28,7 +28,7 @@ from committee._typing import FloatArray, IntArray
 from committee.displays.sources import core_of, known_names
 from committee.held_out import as_shares
 from committee.pruning.costs import MemberBytes, few_rows, member_seconds
-from committee.pruning.summary import Summary, summary_of
+from committee.pruning.summary import summary_of
 from committee.reporting.evaluation import ComparedError, EvaluatedMembers
 
 #: Largest numbers of rows in the table of members, and of listed columns.
@@ -108,86 +108,33 @@ def member_table(core: Any, evaluated: EvaluatedMembers) -> MemberTable:
 def headlines(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
-    """Return the cards on top: members, error, gain, bytes and time."""
-    kept, own = len(table.kept), evaluated.comparisons["committee"]
+    """Return the cards on top: members, error, bytes and time."""
+    kept, summary, M = table.kept, summary_of(core), table.n_before
+    own = evaluated.comparisons["committee"]
     written = NumberFormat.of(evaluated.measure, own.error)
-    left_out = percent(1 - kept / table.n_before) if kept < table.n_before else "none"
-    return [
-        {
-            "label": "members",
-            "value": f"{kept:,} of {table.n_before:,}",
-            "note": f"{left_out} left out",
-        },
-        {
-            "label": f"{evaluated.measure} on {count(len(evaluated.y), 'row')}",
-            "value": written.text(own.error),
-            "note": f"95 % interval {written.interval(own.low, own.high)}",
-        },
-        _gain_card(core, evaluated, written),
-        *_cost_cards(core, table),
-    ]
-
-
-def _cost_cards(core: Any, table: MemberTable) -> list[dict[str, str]]:
-    """Return bytes and time, compared with the ensemble before pruning."""
-    summary, kept = summary_of(core), table.kept
-    mine, all_ = (
-        table.costs.total(kept),
-        table.costs.total(np.arange(len(table.numbers))),
-    )
-    label, share, speed = (
-        "bytes of its members",
-        "",
-        "when up to 1,000 rows are predicted at once",
-    )
-    slow, fast = table.seconds.sum(), table.seconds[kept].sum()
+    left_out = percent(1 - len(kept) / M) if len(kept) < M else "none"
     if summary is not None:
+        label, of = "bytes, pickled", "before"
         before, after = summary.bytes_before, summary.bytes_after
         slow, fast = summary.seconds_before, summary.seconds_after
-        label, mine = "bytes, pickled", after
-        share = f"{percent(after / before)} of {byte_size(before)} before"
-    elif len(kept) < len(table.numbers):
-        share = f"{percent(mine / all_)} of the {byte_size(all_)} of all"
-    if share:
+    else:
+        label, of = "bytes of its members", "of all"
+        before = table.costs.total(np.arange(len(table.numbers)))
+        after = table.costs.total(kept)
+        slow, fast = table.seconds.sum(), table.seconds[kept].sum()
+    share, speed = "", "when up to 1,000 rows are predicted at once"
+    if summary is not None or len(kept) < len(table.numbers):
+        share = f"{percent(after / before)} of the {byte_size(before)} {of}"
         speed = f"{figures(slow / fast)} times as fast as all members"
-    return [
-        {"label": label, "value": byte_size(mine), "note": share},
-        {"label": "time to predict a row", "value": duration(fast), "note": speed},
+    interval = f"95 % interval {written.interval(own.low, own.high)}"
+    rows = f"{evaluated.measure} on {count(len(evaluated.y), 'row')}"
+    cards = [
+        ("members", f"{len(kept):,} of {M:,}", f"{left_out} left out"),
+        (rows, written.text(own.error), interval),
+        (label, byte_size(after), share),
+        ("time to predict a row", duration(fast), speed),
     ]
-
-
-def _gain_card(
-    core: Any, evaluated: EvaluatedMembers, written: NumberFormat
-) -> dict[str, str]:
-    """Return the error compared with the ensemble before pruning, or equal votes."""
-    summary = summary_of(core)
-    if summary is not None:
-        before, after, gap = _pruning_errors(summary)
-        return {
-            "label": f"{summary.error_name} before and after pruning",
-            "value": f"{before} → {after}",
-            "note": f"{gap}, on the {count(summary.n_rows, 'row')} it was pruned on",
-        }
-    equal = evaluated.comparisons["equal"]
-    label = f"{evaluated.measure} against equal votes"
-    if equal.is_same:
-        return {"label": label, "value": "the same", "note": ""}
-    known = not np.isnan(equal.gap_se)
-    se = written.change(equal.gap_se, np.nan).removeprefix("+")
-    return {
-        "label": label,
-        "value": written.change(-equal.gap, np.nan),
-        "note": f"± {se}, the standard error by rows" if known else "",
-    }
-
-
-def _pruning_errors(s: Summary) -> tuple[str, str, str]:
-    """Return the error before and after pruning, and the difference, as text."""
-    shown = NumberFormat.of(s.measure, s.error_after)
-    gap = "the same on every row"
-    if s.difference or s.difference_se:
-        gap = shown.change(s.difference, s.difference_se)
-    return shown.text(s.error_before), shown.text(s.error_after), gap
+    return [{"label": a, "value": b, "note": c} for a, b, c in cards]
 
 
 def comparison(evaluated: EvaluatedMembers, table: MemberTable) -> dict[str, Any]:
@@ -250,21 +197,24 @@ def pruning(core: Any) -> dict[str, Any] | None:
 def members_table(
     evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, Any]]:
-    """Return a line for each member, largest weights first."""
+    """Return a line for each member, largest weights first.
+
+    Numbers are pairs: to sort by, and as text.
+    """
     order = np.argsort(-np.abs(table.weights), kind="stable")[:_MOST_MEMBERS]
     written = NumberFormat.of(evaluated.measure, float(evaluated.errors.min()))
+    columns = {
+        "weight": (table.weights, figures),
+        "error": (evaluated.errors, written.text),
+        "bytes": (table.bytes, byte_size),
+        "seconds": (table.seconds, duration),
+    }
     return [
         {
             "number": int(table.numbers[m]),
             "name": table.names[m],
             "kind": table.kinds[m],
-            "weight": (float(table.weights[m]), figures(table.weights[m])),
-            "error": (
-                float(evaluated.errors[m]),
-                written.text(evaluated.errors[m]),
-            ),
-            "bytes": (float(table.bytes[m]), byte_size(table.bytes[m])),
-            "seconds": (float(table.seconds[m]), duration(table.seconds[m])),
+            **{key: (float(x[m]), text(x[m])) for key, (x, text) in columns.items()},
         }
         for m in order
     ]
@@ -325,25 +275,22 @@ def verdict(
     core: Any, evaluated: EvaluatedMembers, table: MemberTable
 ) -> list[dict[str, str]]:
     """Return sentences, each with a kind: "good", "plain" or "warning"."""
-    own, after = evaluated.comparisons, []
+    own, sentences = evaluated.comparisons, [_main(core, evaluated, table)]
+    if evaluated.is_training:
+        text = "Members were trained on these rows: errors on this page are too small. "
+        text += "Make the report with rows that no member was trained on."
+        sentences.insert(0, _sentence("warning", text))
     if not own["constant"].gap > 0:
-        after.append(
-            f"It is not better than always predicting {_constant_name(evaluated)}: "
-            "members do not help on these rows."
-        )
+        text = f"It is not better than always predicting {_constant_name(evaluated)}: "
+        text += "members do not help on these rows."
+        sentences.append(_sentence("warning", text))
     if len(table.kept) > 1 and _direction(own["best"]) == "less":
-        after.append(
+        text = (
             f"One member alone, {table.names[evaluated.best]}, has a smaller error on "
-            "these rows, but it was picked on them."
         )
-    before = "Members were trained on these rows: errors on this page are too small. "
-    before += "Make the report with rows that no member was trained on."
-    return [
-        *([_sentence("warning", before)] if evaluated.is_training else []),
-        _main(core, evaluated, table),
-        *_costs(core),
-        *(_sentence("warning", text) for text in after),
-    ]
+        text += "these rows, but it was picked on them."
+        sentences.append(_sentence("warning", text))
+    return sentences
 
 
 def next_step(
@@ -356,20 +303,15 @@ def next_step(
     elif not own["constant"].gap > 0:
         text = "look at the columns and the target before you look at the members."
     elif "before" in own and _direction(own["before"]) == "less":
-        text = "keep more members, path_.choose(max_members=...)"
-        text += (
-            "."
-            if hasattr(core, "refined_")
-            else ", or refine() them if they are trees."
+        or_else = (
+            "" if hasattr(core, "refined_") else ", or refine() them if they are trees"
         )
+        text = f"keep more members, path_.choose(max_members=...){or_else}."
+    elif (fewer := _fewer_within_se(path)) is not None:
+        text = f"path_.choose(within_se=1) has {count(fewer, 'member')}, with an error "
+        text += "that is within one standard error of the least."
     else:
-        fewer = _fewer_within_se(path)
         text = "keep it as it is, and save() or export it."
-        if fewer is not None:
-            text = (
-                f"path_.choose(within_se=1) has {count(fewer, 'member')}, with an error "
-                "that is within one standard error of the least."
-            )
     return _sentence("next", f"Next: {text}")
 
 
@@ -399,28 +341,17 @@ def _main(core: Any, evaluated: EvaluatedMembers, table: MemberTable) -> dict[st
     text += f" on {rows}"
     others = evaluated.comparisons
     if "before" in others:
-        name = f"the ensemble of {table.n_before:,} before pruning"
-        return _compared(text, name, others["before"], written)
-    if not hasattr(core, "path_") and not _is_average(evaluated):
-        name = "equal votes of the same members"
-        return _compared(text, name, others["equal"], written)
-    summary = summary_of(core)
-    if summary is not None:
-        before, after, gap = _pruning_errors(summary)
-        return _sentence(
-            "plain",
-            f"{text}. The ensemble before pruning is not available. Pruning changed the "
-            f"{summary.error_name} from {before} to {after} ({gap}).",
-        )
-    if hasattr(core, "path_"):
-        return _sentence(
-            "plain",
-            f"{text}. The ensemble before pruning is not available for comparison.",
-        )
-    if kept > 1:
-        name = "the best of them alone, picked on these rows"
-        return _compared(text, name, others["best"], written)
-    return _sentence("plain", f"{text}.")
+        name, other = f"the ensemble of {table.n_before:,} before pruning", "before"
+    elif hasattr(core, "path_") or summary_of(core) is not None:
+        why = "The ensemble before pruning is not available for comparison"
+        return _sentence("plain", f"{text}. {why}.")
+    elif not _is_average(evaluated):
+        name, other = "equal votes of the same members", "equal"
+    elif kept > 1:
+        name, other = "the best of them alone, picked on these rows", "best"
+    else:
+        return _sentence("plain", f"{text}.")
+    return _compared(text, name, others[other], written)
 
 
 def _compared(
@@ -452,21 +383,6 @@ def _is_average(evaluated: EvaluatedMembers) -> bool:
     """Return True if all members with a weight have equal weights."""
     w = evaluated.roster.weights
     return w is None or bool(np.ptp(w[w != 0]) == 0 if w.any() else True)
-
-
-def _costs(core: Any) -> list[dict[str, str]]:
-    """Return the share of bytes and time that is left after pruning."""
-    summary = summary_of(core)
-    if summary is None or np.isnan(summary.bytes_after / summary.bytes_before):
-        return []
-    size = percent(summary.bytes_after / summary.bytes_before)
-    time = percent(summary.seconds_after / summary.seconds_before)
-    return [
-        _sentence(
-            "plain",
-            f"It takes {size} of the bytes and {time} of the time of all members.",
-        )
-    ]
 
 
 def _constant_name(evaluated: EvaluatedMembers) -> str:
