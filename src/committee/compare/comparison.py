@@ -256,11 +256,7 @@ def _by_runs(
     columns = list(zip(*table.runs, strict=True))
     return {
         key: win_loss_tie(
-            columns[i],
-            columns[j],
-            by=by,
-            alpha=alpha,
-            lower_is_better=lower_is_better,
+            columns[i], columns[j], by=by, alpha=alpha, lower_is_better=lower_is_better
         )
         for key, (i, j) in pairs
     }

@@ -300,11 +300,7 @@ class FilledProbabilities:
 
     def take(self, rows: IntArray) -> Self:
         """Return some of the rows."""
-        return replace(
-            self,
-            votes=self.votes.take(rows),
-            right=self.right[rows],
-        )
+        return replace(self, votes=self.votes.take(rows), right=self.right[rows])
 
     def drawn(self, w: FloatArray, u: FloatArray) -> FloatArray:
         """Return weighted means as if all members voted, for weights >= 0, (M,) or (N, M).

@@ -94,7 +94,6 @@ class IntervalDisplay(Display):
         *,
         coverage: float = 0.9,
         method: str = "scaled",
-        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the intervals of a committee.
@@ -108,12 +107,11 @@ class IntervalDisplay(Display):
         y : array-like of shape (N,), default=None
         coverage, method
             Parameters of `predict_interval`.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.vlines`, which draws the intervals.
+            `ax`, and arguments of `Axes.vlines`, which draws the intervals.
         """
         interval = estimator.predict_interval(X, coverage, method=method)
-        return cls(interval, y, coverage).plot(ax, **kwargs)
+        return cls(interval, y, coverage).plot(**kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw up to 300 rows, evenly spaced in the order of the centres."""
@@ -191,7 +189,6 @@ class ReliabilityDisplay(Display):
         *,
         n_bins: int = 10,
         sample_weight: Any = None,
-        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of a fitted classifier.
@@ -207,9 +204,8 @@ class ReliabilityDisplay(Display):
         n_bins : int, default=10
         sample_weight : array-like of shape (N,), default=None
             Sample weights.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.errorbar`, which draws the points.
+            `ax`, and arguments of `Axes.errorbar`, which draws the points.
         """
         classes = np.asarray(estimator.classes_)
         codes = label_codes(np.asarray(y), classes)
@@ -218,7 +214,7 @@ class ReliabilityDisplay(Display):
         found = cls.compute(
             p, codes, n_bins=n_bins, sample_weight=sample_weight, what=name
         )
-        return found.plot(ax, **kwargs)
+        return found.plot(**kwargs)
 
     @classmethod
     def from_predictions(
@@ -228,7 +224,6 @@ class ReliabilityDisplay(Display):
         *,
         n_bins: int = 10,
         sample_weight: Any = None,
-        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the curve of given probabilities.
@@ -237,12 +232,11 @@ class ReliabilityDisplay(Display):
         ----------
         p, y, n_bins, sample_weight
             Parameters of `compute`.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.errorbar`, which draws the points.
+            `ax`, and arguments of `Axes.errorbar`, which draws the points.
         """
         display = cls.compute(p, y, n_bins=n_bins, sample_weight=sample_weight)
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     @classmethod
     def compute(

@@ -8,13 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from committee._typing import FloatArray, IntArray
-from committee.displays.style import (
-    BLACK,
-    VERMILION,
-    Display,
-    check_names,
-    literal,
-)
+from committee.displays.style import BLACK, VERMILION, Display, check_names, literal
 
 #: Height of a row of text in inches, and the row of the bar above the scale.
 _ROW, _BAR = 0.26, 2.6
@@ -101,22 +95,21 @@ class CriticalDifferenceDisplay(Display):
         self.groups = self._groups()
 
     @classmethod
-    def from_comparison(cls, comparison: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+    def from_comparison(cls, comparison: Any, **kwargs: Any) -> Self:
         """Draw the result of `committee.compare.compare`.
 
         Parameters
         ----------
         comparison : Comparison
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.plot` for the bars that join methods.
+            `ax`, and arguments of `Axes.plot` for the bars that join methods.
         """
         display = cls(
             comparison.mean_ranks,
             comparison.critical_difference,
             control=getattr(comparison, "control", None),
         )
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     def _figsize(self) -> tuple[float, float]:
         rows = (len(self.order) + 1) // 2

@@ -87,14 +87,7 @@ class AmbiguityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        order: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, estimator: Any, X: Any, y: Any, *, order: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the decomposition of a fitted committee or a list of estimators.
 
@@ -106,9 +99,8 @@ class AmbiguityDisplay(Display):
         y : array-like of shape (N,)
         order : array of member numbers, default=None
             By default the order of an ordering pruner, or largest weights first.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.plot` for the line of the ensemble error.
+            `ax`, and arguments of `Axes.plot` for the line of the ensemble error.
         """
         roster = roster_of(estimator)
         if roster.output == "scores":
@@ -126,18 +118,11 @@ class AmbiguityDisplay(Display):
         if order is None:
             order = _own_order(estimator, F.shape[1])
         w = shares_of(weights_of(estimator))
-        return cls.from_predictions(F, y, w=w, order=order, ax=ax, **kwargs)
+        return cls.from_predictions(F, y, w=w, order=order, **kwargs)
 
     @classmethod
     def from_predictions(
-        cls,
-        F: Any,
-        y: Any,
-        *,
-        w: Any = None,
-        order: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, F: Any, y: Any, *, w: Any = None, order: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the decomposition of members with given predictions.
 
@@ -149,11 +134,10 @@ class AmbiguityDisplay(Display):
             Targets, or class codes 0..K-1.
         w, order
             Parameters of `compute`.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.plot` for the line of the ensemble error.
+            `ax`, and arguments of `Axes.plot` for the line of the ensemble error.
         """
-        return cls.compute(error_correlation(F, y), w=w, order=order).plot(ax, **kwargs)
+        return cls.compute(error_correlation(F, y), w=w, order=order).plot(**kwargs)
 
     @classmethod
     def compute(cls, C: FloatArray, *, w: Any = None, order: Any = None) -> Self:
@@ -325,9 +309,7 @@ class KappaErrorDisplay(Display):
             ]
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **kwargs: Any) -> Self:
         """Draw the pairs of members of a fitted committee or a list of classifiers.
 
         Parameters
@@ -337,24 +319,16 @@ class KappaErrorDisplay(Display):
             Rows that the members were not trained on.
         y : array-like of shape (N,)
             Labels.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.scatter`, which draws the points.
+            `ax`, and arguments of `Axes.scatter`, which draws the points.
         """
         F, codes = predictions_of(estimator, X, y)
         names = member_names(core_of(estimator), F.shape[1])
-        return cls.from_predictions(F, codes, names=names, ax=ax, **kwargs)
+        return cls.from_predictions(F, codes, names=names, **kwargs)
 
     @classmethod
     def from_predictions(
-        cls,
-        F: Any,
-        y: Any,
-        *,
-        held_out: Any = None,
-        names: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, F: Any, y: Any, *, held_out: Any = None, names: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the pairs of members with given votes.
 
@@ -362,12 +336,11 @@ class KappaErrorDisplay(Display):
         ----------
         F, y, held_out, names
             Parameters of `compute`.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.scatter`, which draws the points.
+            `ax`, and arguments of `Axes.scatter`, which draws the points.
         """
         display = cls.compute(F, y, held_out=held_out, names=names)
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     @classmethod
     def compute(

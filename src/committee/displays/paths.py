@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +13,7 @@ from committee._format import HELD_OUT, LEAVE_ONE_OUT, byte_size, error_name
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions, check_targets
 from committee.combiners.greedy_scores import row_score
-from committee.displays.sources import (
-    all_predictions_of,
-    combiner_of,
-    core_of,
-    path_of,
-)
+from committee.displays.sources import all_predictions_of, combiner_of, core_of, path_of
 from committee.displays.style import (
     BLUE,
     GREEN,
@@ -49,6 +45,7 @@ _MEASURES = {m.name: m for m in (*OF_CLASSES.values(), *OF_NUMBERS.values())}
 _BLOCK = 2**22
 
 
+@dataclass(eq=False, repr=False)
 class PruningPathDisplay(Display):
     """Error, evidence and test error of committees against their size.
 
@@ -70,8 +67,8 @@ class PruningPathDisplay(Display):
         Size of the chosen committee.
     error_name : str, default="error"
         Name of the measure, for the y axis.
-    error_label : str, default=None
-        Kind of the error, for the legend. None means `error_name`.
+    error_label : str, default=""
+        Kind of the error, for the legend. Empty means `error_name`.
     note : str, default=""
         A second line of the label of the y axis.
 
@@ -95,29 +92,25 @@ class PruningPathDisplay(Display):
     'number of members'
     """
 
-    def __init__(
-        self,
-        size: Any,
-        error: Any,
-        *,
-        error_se: Any = None,
-        log_evidence: Any = None,
-        test_error: Any = None,
-        chosen: int | None = None,
-        error_name: str = "error",
-        error_label: str | None = None,
-        note: str = "",
-    ) -> None:
-        self.size: IntArray = np.asarray(size, dtype=np.intp)
-        self.error = _column("error", error, len(self.size))
-        self.error_se = _column("error_se", error_se, len(self.size))
-        self.log_evidence = _column("log_evidence", log_evidence, len(self.size))
-        self.test_error = _column("test_error", test_error, len(self.size))
-        self.chosen = chosen
-        self.error_name = error_name
-        self.error_label = error_name if error_label is None else error_label
-        self.note = note
-        self.best: IntArray = _first_of_each_size(self.size, self.error)
+    size: Any
+    error: Any
+    _: KW_ONLY
+    error_se: Any = None
+    log_evidence: Any = None
+    test_error: Any = None
+    chosen: int | None = None
+    error_name: str = "error"
+    error_label: str = ""
+    note: str = ""
+    best: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check that the columns have one number for each step."""
+        self.size = np.asarray(self.size, dtype=np.intp)
+        for name in ("error", "error_se", "log_evidence", "test_error"):
+            setattr(self, name, _column(name, getattr(self, name), len(self.size)))
+        self.error_label = self.error_label or self.error_name
+        self.best = _first_of_each_size(self.size, self.error)
 
     @classmethod
     def compute(
@@ -167,13 +160,7 @@ class PruningPathDisplay(Display):
 
     @classmethod
     def from_path(
-        cls,
-        path: Path,
-        *,
-        F_test: Any = None,
-        y_test: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, path: Path, *, F_test: Any = None, y_test: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the `path_` of a pruner or of a pruned committee.
 
@@ -181,21 +168,14 @@ class PruningPathDisplay(Display):
         ----------
         path, F_test, y_test
             Parameters of `compute`.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.plot` for the line of the error.
+            `ax`, and arguments of `Axes.plot` for the line of the error.
         """
-        return cls.compute(path, F_test=F_test, y_test=y_test).plot(ax, **kwargs)
+        return cls.compute(path, F_test=F_test, y_test=y_test).plot(**kwargs)
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X_test: Any = None,
-        y_test: Any = None,
-        *,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, estimator: Any, X_test: Any = None, y_test: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the path of a fitted committee or combiner.
 
@@ -209,9 +189,8 @@ class PruningPathDisplay(Display):
             committees of the members it has kept.
         y_test : array-like of shape (N,), default=None
             Targets or labels of these rows.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.plot` for the line of the error.
+            `ax`, and arguments of `Axes.plot` for the line of the error.
         """
         _check_both("X_test", X_test, "y_test", y_test)
         core = core_of(estimator)
@@ -227,7 +206,7 @@ class PruningPathDisplay(Display):
         if X_test is not None:
             members, F_test, y_test = all_predictions_of(estimator, X_test, y_test)
         display = cls.compute(path, F_test=F_test, y_test=y_test, members=members)
-        return display.plot(ax, **kwargs)
+        return display.plot(**kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw both errors on the left scale and the evidence on the right."""
@@ -451,7 +430,7 @@ class RefinementDisplay(Display):
         self.summary = summary
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
         """Draw the path of a refined committee.
 
         Parameters
@@ -459,9 +438,8 @@ class RefinementDisplay(Display):
         estimator : committee
             Result of `refine`, alone or in a pipeline or search. `tolerance` and
             `max_bytes` try several sizes.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.errorbar`, which draws the points.
+            `ax`, and arguments of `Axes.errorbar`, which draws the points.
         """
         found = summary_of(core_of(estimator))
         if found is None or found.refinement is None:
@@ -470,7 +448,7 @@ class RefinementDisplay(Display):
                 "refine(ensemble, X, y, tolerance=0.05), or PruningPathDisplay for what "
                 "prune() returned."
             )
-        return cls(found).plot(ax, **kwargs)
+        return cls(found).plot(**kwargs)
 
     def _draw(self, ax: Any, kwargs: dict[str, Any]) -> None:
         """Draw the sizes, the chosen one and the whole ensemble."""

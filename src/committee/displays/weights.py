@@ -97,7 +97,7 @@ class WeightsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, names: Any = None, ax: Any = None, **kwargs: Any
+        cls, estimator: Any, *, names: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the weights of a fitted committee, another ensemble or a combiner.
 
@@ -107,11 +107,10 @@ class WeightsDisplay(Display):
             Standard deviations are drawn for `EPPruner`, `ARDPruner` and `MCMCPruner`.
         names : sequence of M names, default=None
             None means the columns of F, or the names of a `Pool`.
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.plot`, which draws the points.
+            `ax`, and arguments of `Axes.plot`, which draws the points.
         """
-        return cls.compute(estimator, names=names).plot(ax, **kwargs)
+        return cls.compute(estimator, names=names).plot(**kwargs)
 
     @classmethod
     def compute(cls, estimator: Any, *, names: Any = None) -> Self:
@@ -256,7 +255,6 @@ class GateDisplay(Display):
         *,
         columns: Any = None,
         names: Any = None,
-        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Draw the gate of a committee or of a mixture of experts.
@@ -270,9 +268,8 @@ class GateDisplay(Display):
             Columns of X to draw on the x and the y axis. By default the two columns of
             numbers in which the members with the largest weight differ most.
         names : sequence of M names, default=None
-        ax : matplotlib Axes, default=None
         **kwargs
-            Passed to `Axes.scatter`, which draws the points.
+            `ax`, and arguments of `Axes.scatter`, which draws the points.
         """
         G = gate_weights_of(estimator, X)
         if G is None:
@@ -283,7 +280,7 @@ class GateDisplay(Display):
             )
         if names is None:
             names = getattr(core_of(estimator), "member_names_", None)
-        return cls.compute(G, X, columns=columns, names=names).plot(ax, **kwargs)
+        return cls.compute(G, X, columns=columns, names=names).plot(**kwargs)
 
     @classmethod
     def compute(cls, G: Any, X: Any, *, columns: Any = None, names: Any = None) -> Self:

@@ -184,10 +184,7 @@ def _weighed(
     )
     rows = [
         _scores(
-            f"best single model ({mean.member_names_[best]})",
-            F[:, best],
-            y_test,
-            1,
+            f"best single model ({mean.member_names_[best]})", F[:, best], y_test, 1
         ),
         _scores("mean of all", F.mean(axis=1), y_test, F.shape[1]),
         _scores("stacking", stacking.predict_proba(X_test), y_test, F.shape[1]),

@@ -38,11 +38,7 @@ from threadpoolctl import threadpool_limits
 
 from committee._parallel import track
 from committee._typing import IntArray, Member
-from committee.ensembles.boosted import (
-    Boosted,
-    BoostedClassifier,
-    BoostedRegressor,
-)
+from committee.ensembles.boosted import Boosted, BoostedClassifier, BoostedRegressor
 from committee.members import Generation, MemberFitError, Pool, TrainingData
 from committee.members.base import GenerateOptions, Sample, draw_seeds, take
 from committee.members.training import fit_member, set_random_states
@@ -215,11 +211,7 @@ def _slow_boosting(table: TableSize) -> Any:
 
 
 def _boosted(table: TableSize, **settings: Any) -> Any:
-    return table.of_kind(
-        *_HISTOGRAMS,
-        early_stopping=table.stops_early,
-        **settings,
-    )
+    return table.of_kind(*_HISTOGRAMS, early_stopping=table.stops_early, **settings)
 
 
 def _forest(table: TableSize, *kinds: type, bootstrap: bool = False) -> Any:

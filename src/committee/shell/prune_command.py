@@ -8,13 +8,7 @@ from committee.ensembles import roster_of
 from committee.members import Pool
 from committee.pruning import prune as prune_ensemble
 from committee.shell.messages import ShellError, UsageError
-from committee.shell.options import (
-    SCORES,
-    Prune,
-    known,
-    make_combiner,
-    scorer_name,
-)
+from committee.shell.options import SCORES, Prune, known, make_combiner, scorer_name
 from committee.shell.table_model import TableModel, read_model, write_model
 from committee.shell.tables import check_output
 

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 
 from committee._hints import close_to
-from committee.shell.column_types import (
-    NUMBERS,
-    TEXT,
-    ColumnTypes,
-    kind_of,
-    typed,
-)
+from committee.shell.column_types import NUMBERS, TEXT, ColumnTypes, kind_of, typed
 from committee.shell.messages import Messages, ShellError, UsageError, listed
 from committee.shell.options import CLASSIFICATION, REGRESSION, Train
 
