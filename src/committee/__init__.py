@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         double_fault,
         error_correlation,
         expected_calibration_error,
-        gate_usage,
         margins,
         pairwise_kappa,
         q_statistic,
@@ -199,7 +198,6 @@ __all__ = [
     "double_fault",
     "error_correlation",
     "expected_calibration_error",
-    "gate_usage",
     "load",
     "margins",
     "member_predictions",
@@ -234,7 +232,7 @@ _NAMES_OF = {
     """,
     "diagnostics": """
         ambiguity disagreement double_fault error_correlation
-        expected_calibration_error gate_usage margins pairwise_kappa q_statistic
+        expected_calibration_error margins pairwise_kappa q_statistic
     """,
     "displays": """
         AmbiguityDisplay CriticalDifferenceDisplay GateDisplay IntervalDisplay

@@ -14,7 +14,7 @@ EXTRAS = {
     "sdp": ("scs",),
     "shell": ("pandas", "pyarrow"),
 }
-#: Former pruners of version 0.1, and the criteria of `OrderPruner` that replace them.
+#: Former pruners, and the criteria of `OrderPruner` that replace them.
 _CRITERIA = {
     "BestPruner": "best",
     "BoostingOrderPruner": "boosting-order",
@@ -53,6 +53,7 @@ _OTHERS = {
     "RocCommitteeDisplay": "sklearn.metrics.RocCurveDisplay",
     "Site": "committee.ep.sites.tilted",
     "Truncation": "committee.ep.sites.tilted",
+    "gate_usage": "committee.diagnostics.gate_usage",
     "shrink": "refine",
     "solve_block_indefinite": "solve_blocks_indefinite",
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee import gate_usage
+from committee.diagnostics import gate_usage
 
 
 def test_shares_answers_and_entropy_are_plain_sums():

@@ -20,11 +20,11 @@ from committee import (
     MixtureOfExpertsRegressor,
     ambiguity,
     combine,
-    gate_usage,
     load,
     member_predictions,
     save,
 )
+from committee.diagnostics import gate_usage
 from tests.reference.sklearn_checks import assert_passes_all_checks
 
 

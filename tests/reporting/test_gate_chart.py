@@ -20,9 +20,9 @@ from committee import (
     Pool,
     SoftmaxGate,
     ambiguity,
-    gate_usage,
     report,
 )
+from committee.diagnostics import gate_usage
 from committee.reporting import charts
 from committee.reporting.charts import gate
 from committee.reporting.evaluation import evaluate_members

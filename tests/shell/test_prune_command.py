@@ -170,32 +170,3 @@ def test_sizes_have_units(folder):
     assert n_bytes[chosen.index(small.n_members_)] <= 15_000 < n_bytes.max()
     words = ("classifier.skops", "grades.csv", "-o", "s.skops", "--max-bytes", "5kX")
     assert "is not a size: give a number of bytes" in refused("prune", *words, status=2)
-
-
-@pytest.mark.parametrize(
-    ("model", "scoring", "scorer"),
-    [
-        ("classifier", "error", "accuracy"),
-        ("classifier", "log-loss", "neg_log_loss"),
-        ("regressor", "mae", "neg_mean_absolute_error"),
-    ],
-)
-def test_members_are_chosen_by_a_score(model, scoring, scorer, folder, table):
-    small = prune(model, table, "--scoring", scoring)[1].last
-    assert small.combiner_.scoring == scorer
-    assert small.n_members_ > 0
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--scoring", "rmse"), "For classification, --scoring must be one of error,"),
-        (("--scoring", "logloss"), "Did you mean 'log-loss'?"),
-        (("--scoring", "auc", "--combiner", "ep"), "leave out one of the two"),
-    ],
-)
-def test_scores_that_do_not_fit_are_refused(words, sentence, folder):
-    error = refused(
-        *("prune", "classifier.skops", "grades.csv", "-o", "s.skops", *words), status=2
-    )
-    assert sentence in error

@@ -124,7 +124,7 @@ class GateUsage(NamedTuple):
 
     Examples
     --------
-    >>> from committee import gate_usage
+    >>> from committee.diagnostics import gate_usage
     >>> gate_usage([[1.0, 0.0], [0.5, 0.5]]).entropy
     0.5
     """
@@ -152,7 +152,7 @@ def gate_usage(G: Any) -> GateUsage:
 
     Examples
     --------
-    >>> from committee import gate_usage
+    >>> from committee.diagnostics import gate_usage
     >>> usage = gate_usage([[0.9, 0.1], [0.6, 0.4], [0.0, 1.0]])
     >>> usage.share.round(2).tolist(), usage.answers.round(2).tolist()
     ([0.5, 0.5], [0.67, 0.33])

@@ -50,18 +50,6 @@ PRESETS = {"fast": _FAST, "best": (*_FAST, *_MORE)}
 #: Default time budget of each preset, in minutes.
 MINUTES = {"fast": 10.0, "best": 60.0}
 
-#: Scorers of scikit-learn, for classification or for regression.
-SCORES = {
-    "error": "accuracy",
-    "log-loss": "neg_log_loss",
-    "auc": "roc_auc",
-    "brier": "neg_brier_score",
-    "rmse": "neg_root_mean_squared_error",
-    "mae": "neg_mean_absolute_error",
-    "r2": "r2",
-}
-_REGRESSION_SCORES = ("rmse", "mae", "r2")
-
 #: Module, classifier and regressor of scikit-learn.
 ESTIMATORS = {
     "tree": ("tree", "DecisionTreeClassifier", "DecisionTreeRegressor"),
@@ -139,21 +127,6 @@ def make_combiner(name: str, seed: int | None = None) -> Any:
     from committee.combiner_names import as_combiner
 
     return as_combiner(known(name, COMBINERS, "--combiner"), seed)
-
-
-def scorer_name(name: str, n_classes: int | None) -> str:
-    """Return scikit-learn's name of a score, for K classes or for regression (None).
-
-    Examples
-    --------
-    >>> from committee.shell.options import scorer_name
-    >>> scorer_name("auc", 2), scorer_name("auc", 3), scorer_name("rmse", None)
-    ('roc_auc', 'roc_auc_ovr', 'neg_root_mean_squared_error')
-    """
-    task = REGRESSION if n_classes is None else CLASSIFICATION
-    able = [n for n in SCORES if (n in _REGRESSION_SCORES) == (n_classes is None)]
-    scorer = SCORES[known(name, able, f"For {task}, --scoring")]
-    return "roc_auc_ovr" if name == "auc" and n_classes != 2 else scorer
 
 
 def number_of_bytes(text: str) -> float:
@@ -354,11 +327,6 @@ class Prune(Options):
         min=0,
     )
     combiner: str | None = option(None, f"{_COMBINER} Default: ep.", names=COMBINERS)
-    scoring: str | None = option(
-        None,
-        f"Score that --combiner greedy maximises: {', '.join(SCORES)}.",
-        names=SCORES,
-    )
     force: bool = option(False, "Allow the output to replace MODEL.", "--force")
     encoding: str | None = _encoding()
     seed: int = _seed()

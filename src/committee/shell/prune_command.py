@@ -7,8 +7,8 @@ from typing import Any
 from committee.ensembles import roster_of
 from committee.members import Pool
 from committee.pruning import prune as prune_ensemble
-from committee.shell.messages import ShellError, UsageError
-from committee.shell.options import SCORES, Prune, known, make_combiner, scorer_name
+from committee.shell.messages import ShellError
+from committee.shell.options import Prune, make_combiner
 from committee.shell.table_model import TableModel, read_model, write_model
 from committee.shell.tables import check_output
 
@@ -21,7 +21,8 @@ def prune(options: Prune) -> None:
     if not options.force:
         advice = ", or --force to replace the model by the pruned one"
         check_output(options.output, inputs=[options.model], advice=advice)
-    _combiner(options)  # raise for unknown names before the model is loaded
+    # Raise for unknown names before the model is loaded.
+    combiner = make_combiner(options.combiner or "ep", options.seed)
     model = read_model(options.model, options.target, labelled=True)
     X, y = model.read_labelled(options.data, options.messages, options.encoding)
     _check_rows(options, model, X)
@@ -29,7 +30,7 @@ def prune(options: Prune) -> None:
         model.estimator,
         X,
         y,
-        combiner=_combiner(options, model),
+        combiner=combiner,
         # By default, the library detects whether these are training rows.
         oob="auto" if options.oob is None else options.oob,
         n_jobs=options.jobs,
@@ -64,29 +65,6 @@ def _chosen(options: Prune, small: Any) -> Any:
         small = small.path_.choose(**given)
     _ = small.summary(), small.path_.error, small.path_.n_bytes
     return small
-
-
-def _combiner_name(options: Prune) -> str:
-    """Return the name of the combiner: --combiner, or greedy with --scoring."""
-    if options.scoring is None:
-        return options.combiner or "ep"
-    if options.combiner not in (None, "greedy"):
-        raise UsageError(
-            f"--scoring is the score that --combiner greedy maximises, but "
-            f"{options.combiner} has its own criterion: leave out one of the two."
-        )
-    return "greedy"
-
-
-def _combiner(options: Prune, model: TableModel | None = None) -> Any:
-    """Return the combiner; its --scoring is set if the model is given."""
-    combiner = make_combiner(_combiner_name(options), options.seed)
-    if options.scoring is not None:
-        known(options.scoring, SCORES, "--scoring")
-        if model is not None:
-            scoring = scorer_name(options.scoring, model.n_classes)
-            combiner.set_params(scoring=scoring)
-    return combiner
 
 
 def _check_rows(options: Prune, model: TableModel, X: Any) -> None:

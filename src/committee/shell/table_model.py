@@ -88,11 +88,6 @@ class TableModel:
         return getattr(self.estimator, "classes_", None)
 
     @property
-    def n_classes(self) -> int | None:
-        """K, None for regression."""
-        return None if self.classes is None else len(self.classes)
-
-    @property
     def last(self) -> Any:
         """The committee, or the last step of another pipeline."""
         is_pipeline = isinstance(self.estimator, Pipeline)
