@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import joblib
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -88,12 +90,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     names = [name for name in rows[0] if name != "more_errors"]
     for i, name in enumerate(names):
         table.add_column(name.replace("_", " "), justify="right" if i else "left")
-    formats = {"log_loss": NumberFormat.of("log-loss", 1.0).spread}
-    formats |= dict.fromkeys(
-        ("error", "cover"), NumberFormat.of("error rate", 0.1).spread
-    )
     for row in rows:
-        table.add_row(*(_cell(name, row[name], formats) for name in names))
+        table.add_row(*(_CELLS.get(name, str)(row[name]) for name in names))
     return table
 
 
@@ -103,13 +101,15 @@ def _gap(row: dict[str, Any]) -> str:
     return f"{100 * gap:+.2f} ± {100 * se:.2f}"
 
 
-def _cell(name: str, value: Any, formats: dict[str, Any]) -> str:
-    if name in formats:
-        text: str = formats[name](*value)
-        return text
-    if name == "file":
-        return byte_size(value)
-    return duration(value) if name == "per row" else str(value)
+_LOSS, _RATE = NumberFormat.of("log-loss", 1.0), NumberFormat.of("error rate", 0.1)
+#: Text of the cells of a column.
+_CELLS: dict[str, Callable[[Any], str]] = {
+    "log_loss": lambda pair: _LOSS.spread(*pair),
+    "error": lambda pair: _RATE.spread(*pair),
+    "cover": lambda pair: _RATE.spread(*pair),
+    "file": byte_size,
+    "per row": duration,
+}
 
 
 def run_demo(
@@ -179,20 +179,15 @@ def _weighed(
         ten_models(), LogisticRegression(max_iter=1000), n_jobs=n_jobs
     ).fit(X, y)
     F = mean.member_predictions(X_test)
-    best = min(
-        range(F.shape[1]), key=lambda m: float(log_losses(F[:, m], y_test).mean())
-    )
-    rows = [
-        _scores(
-            f"best single model ({mean.member_names_[best]})", F[:, best], y_test, 1
-        ),
-        _scores("mean of all", F.mean(axis=1), y_test, F.shape[1]),
-        _scores("stacking", stacking.predict_proba(X_test), y_test, F.shape[1]),
-        _scores(
-            "committee", committee.predict_proba(X_test), y_test, committee.n_members_
-        ),
+    M = F.shape[1]
+    best = int(np.argmin([log_losses(F[:, m], y_test).mean() for m in range(M)]))
+    models = [
+        (f"best single model ({mean.member_names_[best]})", F[:, best], 1),
+        ("mean of all", F.mean(axis=1), M),
+        ("stacking", stacking.predict_proba(X_test), M),
+        ("committee", committee.predict_proba(X_test), committee.n_members_),
     ]
-    return committee, rows
+    return committee, [_scores(name, p, y_test, n) for name, p, n in models]
 
 
 def _scores(name: str, p: FloatArray, y: IntArray, n_models: int) -> dict[str, Any]:
@@ -256,11 +251,6 @@ def _intervals(seed: int, n_jobs: int | None) -> list[dict[str, Any]]:
     for coverage in COVERAGES:
         low, high = committee.predict_interval(X_test, coverage).T
         right = ((low <= y_test) & (y_test <= high)).astype(float)
-        rows.append(
-            {
-                "intervals for": f"{coverage:.0%} of rows",
-                "cover": mean_and_se(right),
-                "mean width": round(float((high - low).mean())),
-            }
-        )
+        row = {"intervals for": f"{coverage:.0%} of rows", "cover": mean_and_se(right)}
+        rows.append({**row, "mean width": round(float((high - low).mean()))})
     return rows
