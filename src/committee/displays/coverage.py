@@ -131,10 +131,8 @@ class IntervalDisplay(Display):
                 (~inside, VERMILION, "outside"),
             ):
                 ax.plot(places[where], y[where], ".", ms=4, color=colour, label=name)
-        ax.set(
-            xlabel="rows, by the centre of the interval",
-            ylabel=f"target (mean width {self.width:.3g})",
-        )
+        ax.set_xlabel("rows, by the centre of the interval")
+        ax.set_ylabel(f"target (mean width {self.width:.3g})")
         legend_above(ax)
 
 
@@ -211,10 +209,8 @@ class ReliabilityDisplay(Display):
         codes = label_codes(np.asarray(y), classes)
         p = estimator.predict_proba(X)
         name = f"class {classes[1]}" if len(classes) == 2 else None
-        found = cls.compute(
-            p, codes, n_bins=n_bins, sample_weight=sample_weight, what=name
-        )
-        return found.plot(**kwargs)
+        how = {"n_bins": n_bins, "sample_weight": sample_weight}
+        return cls.compute(p, codes, what=name, **how).plot(**kwargs)
 
     @classmethod
     def from_predictions(
@@ -283,10 +279,6 @@ class ReliabilityDisplay(Display):
         above, below = curve.high - curve.observed, curve.observed - curve.low
         ends = np.maximum([below, above], 0.0)
         ax.errorbar(curve.predicted, curve.observed, yerr=ends, **style)
-        ax.set(
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
-            xlabel=f"predicted probability of {self.what}",
-            ylabel="observed share",
-        )
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), ylabel="observed share")
+        ax.set_xlabel(f"predicted probability of {self.what}")
         legend_above(ax)

@@ -104,12 +104,8 @@ class CriticalDifferenceDisplay(Display):
         **kwargs
             `ax`, and arguments of `Axes.plot` for the bars that join methods.
         """
-        display = cls(
-            comparison.mean_ranks,
-            comparison.critical_difference,
-            control=getattr(comparison, "control", None),
-        )
-        return display.plot(**kwargs)
+        ranks, difference = comparison.mean_ranks, comparison.critical_difference
+        return cls(ranks, difference, control=comparison.control).plot(**kwargs)
 
     def _figsize(self) -> tuple[float, float]:
         rows = (len(self.order) + 1) // 2
@@ -155,32 +151,19 @@ class CriticalDifferenceDisplay(Display):
             x = 1 - reach if on_left else k + reach
             rank = self.mean_ranks[m]
             ax.plot([rank, rank, x], [0, y, y], color=BLACK, lw=0.8)
-            text = f"{literal(self.names[m])}  {rank:.2f}"
-            if not on_left:
-                text = f"{rank:.2f}  {literal(self.names[m])}"
-            ax.annotate(
-                text,
-                (x, y),
-                xytext=(-4 if on_left else 4, 0),
-                textcoords="offset points",
-                ha="right" if on_left else "left",
-                va="center",
-                fontsize="small",
-                fontweight="bold" if m == self.control else "normal",
-            )
+            parts = [literal(self.names[m]), f"{rank:.2f}"]
+            style = {"va": "center", "fontsize": "small", "textcoords": "offset points"}
+            style |= {"fontweight": "bold"} if m == self.control else {}
+            style |= {"ha": "right"} if on_left else {"ha": "left"}
+            text = "  ".join(parts if on_left else parts[::-1])
+            ax.annotate(text, (x, y), xytext=(-4 if on_left else 4, 0), **style)
 
     def _plot_difference(self, ax: Any) -> None:
         """Draw the critical difference as a bar above the scale."""
         cd = self.critical_difference
         ax.plot([1, 1 + cd], [_BAR, _BAR], color=BLACK, lw=1.5, marker="|", ms=7)
-        ax.annotate(
-            f"critical difference {cd:.2f}",
-            (1, _BAR),
-            xytext=(0, 5),
-            textcoords="offset points",
-            va="bottom",
-            fontsize="small",
-        )
+        style = {"va": "bottom", "fontsize": "small", "textcoords": "offset points"}
+        ax.annotate(f"critical difference {cd:.2f}", (1, _BAR), xytext=(0, 5), **style)
 
     def _frame(self, ax: Any, bottom: float) -> None:
         """Put the scale of ranks on top, and leave room for the names."""
@@ -195,9 +178,7 @@ class CriticalDifferenceDisplay(Display):
         ax.set_xticks(np.arange(1, k + 1, step))
         for name in ("left", "right", "bottom"):
             ax.spines[name].set_visible(False)
-        ax.spines["top"].set_visible(True)
-        ax.spines["top"].set_position(("data", 0.0))
-        ax.spines["top"].set_bounds(1, k)
+        ax.spines["top"].set(visible=True, position=("data", 0.0), bounds=(1, k))
         ax.xaxis.set_ticks_position("top")
         ax.xaxis.set_label_position("top")
         ax.set_xlabel("mean rank")

@@ -169,15 +169,20 @@ class AmbiguityDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         few = len(self.size) <= _MOST_MARKERS
-        for curve, label, color, line, marker in (
-            (self.member_error, "member error", ORANGE, "--", "s"),
-            (self.diversity, "diversity", GREEN, ":", "^"),
+        for curve, label, color, line, marker, style in (
+            (self.member_error, "member error", ORANGE, "--", "s", {}),
+            (self.diversity, "diversity", GREEN, ":", "^", {}),
+            (
+                self.ensemble_error,
+                "ensemble error",
+                BLUE,
+                "-",
+                "o",
+                {"lw": 2.2, **kwargs},
+            ),
         ):
-            style: dict[str, Any] = {"marker": marker if few else None, "ms": 4}
-            ax.plot(self.size, curve, color=color, ls=line, label=label, **style)
-        style = {"color": BLUE, "lw": 2.2, "ms": 4, "marker": "o" if few else None}
-        style["label"] = "ensemble error"
-        ax.plot(self.size, self.ensemble_error, **{**style, **kwargs})
+            shown = {"color": color, "ls": line, "marker": marker if few else None}
+            ax.plot(self.size, curve, **{**shown, "ms": 4, "label": label, **style})
         ax.set(xlabel="number of members", ylabel="mean squared error")
         ax.set_ylim(bottom=0.0)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -371,8 +376,6 @@ class KappaErrorDisplay(Display):
                 "A kappa-error diagram needs votes: F of shape (N, M, K). Got shape "
                 f"{F.shape}."
             )
-        if F.shape[1] < 2:
-            raise ValueError("A kappa-error diagram needs at least two members. Got 1.")
         if names is not None:
             names = check_names(names, F.shape[1], "members")
         votes = Votes.checked(F, y, held_out, sample_weight)

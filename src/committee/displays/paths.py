@@ -212,15 +212,22 @@ class PruningPathDisplay(Display):
         """Draw both errors on the left scale and the evidence on the right."""
         from matplotlib.ticker import MaxNLocator
 
-        few = len(self.best) <= _MOST_MARKERS
+        few, size = len(self.best) <= _MOST_MARKERS, self.size[self.best]
         self.evidence_ax_ = None
         if self.log_evidence is not None:
-            self._plot_evidence(ax, few)
+            twin = self.evidence_ax_ = twin_axes(ax, "committee-evidence")
+            style = {
+                "color": GREEN,
+                "ls": "-.",
+                "marker": "^" if few else None,
+                "ms": 4,
+            }
+            twin.plot(size, self.log_evidence[self.best], label="log evidence", **style)
+            twin.set_ylabel("log evidence", color=GREEN)
         self._plot_error(ax, few, kwargs)
         if self.test_error is not None:
             style = {"color": VERMILION, "ls": "--", "marker": "s" if few else None}
-            curve = self.test_error[self.best]
-            ax.plot(self.size[self.best], curve, ms=4, label="test error", **style)
+            ax.plot(size, self.test_error[self.best], ms=4, label="test error", **style)
         if self.chosen is not None:
             dots: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 2))}
             ax.axvline(self.chosen, label="chosen size", **dots)
@@ -241,15 +248,6 @@ class PruningPathDisplay(Display):
             se = self.error_se[self.best]
             band = {"color": BLUE, "alpha": 0.18, "lw": 0, "label": "± standard error"}
             ax.fill_between(size, error - se, error + se, **band)
-
-    def _plot_evidence(self, ax: Any, few: bool) -> None:
-        """Draw the evidence on the right scale."""
-        assert self.log_evidence is not None
-        twin = self.evidence_ax_ = twin_axes(ax, "committee-evidence")
-        style = {"color": GREEN, "ls": "-.", "marker": "^" if few else None, "ms": 4}
-        evidence = self.log_evidence[self.best]
-        twin.plot(self.size[self.best], evidence, label="log evidence", **style)
-        twin.set_ylabel("log evidence", color=GREEN)
 
 
 def _first_of_each_size(size: IntArray, *keys: Any) -> IntArray:
@@ -457,21 +455,12 @@ class RefinementDisplay(Display):
         scale = 100.0 if found.measure == "error rate" else 1.0
         path = sorted(found.refinement.path, key=lambda size: size.n_bytes)
         style = {"fmt": "o", "color": BLUE, "capsize": 2, "label": "refined"}
-        ax.errorbar(
-            [size.n_bytes for size in path],
-            [scale * size.error for size in path],
-            [scale * size.difference_se for size in path],
-            **{**style, **kwargs},
-        )
+        points = [(s.n_bytes, scale * s.error, scale * s.difference_se) for s in path]
+        ax.errorbar(*zip(*points, strict=True), **{**style, **kwargs})
         for size in path:
-            ax.annotate(
-                f"{size.n_members:,} / {size.n_leaves:,}",
-                (size.n_bytes, scale * size.error),
-                xytext=(5, 5),
-                textcoords="offset points",
-                fontsize="x-small",
-                color=GREY,
-            )
+            text = f"{size.n_members:,} / {size.n_leaves:,}"
+            look = {"textcoords": "offset points", "fontsize": "x-small", "color": GREY}
+            ax.annotate(text, (size.n_bytes, scale * size.error), xytext=(5, 5), **look)
         taken = found.bytes_after, scale * found.error_after
         ax.plot(*taken, "o", mfc="none", mec=VERMILION, ms=12, label="chosen")
         whole = found.bytes_before, scale * found.error_before
