@@ -61,7 +61,9 @@ def test_wrong_input_is_refused(regression_problem, binary_problem):
     with pytest.raises(ValueError, match=r"votes: F of shape \(N, M, K\)"):
         KappaErrorDisplay.from_predictions(*regression_problem)
     F, y = binary_problem
-    with pytest.raises(ValueError, match=r"needs two members that vote on the same row"):
+    with pytest.raises(
+        ValueError, match=r"needs two members that vote on the same row"
+    ):
         KappaErrorDisplay.from_predictions(F[:, :1], y)
     no_common_row = np.eye(2, dtype=bool)[np.arange(len(y)) % 2]
     with pytest.raises(ValueError, match=r"vote on the same row. No pair does"):
