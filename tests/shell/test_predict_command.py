@@ -139,7 +139,7 @@ def test_sets_are_those_of_the_committee(folder, table):
 def test_sets_that_there_are_not(folder, table):
     table.to_csv("rows.csv", index=False)
     said = refused("predict", "regressor.skops", "rows.csv", "--set", 0.9)
-    assert "is a regressor: --set is for classes" in said
+    assert "is a regressor: --proba and --set are for classes" in said
     words = ("predict", "classifier.skops", "rows.csv", "--set")
     assert "--set must be a fraction above 0" in refused(*words, 1.5, status=2)
     assert "needs at least 999 held-out rows" in refused(*words, 0.999)

@@ -201,6 +201,15 @@ def compare(
     critical = (nemenyi if control is None else bonferroni_dunn)(n, k, alpha)
     differences = {key: float(mean_ranks[i] - mean_ranks[j]) for key, (i, j) in pairs}
     means = table.means.T
+    runs = None if table.runs is None else list(zip(*table.runs, strict=True))
+
+    def wins(columns: Any, by: Any) -> dict[Any, WinLossTie]:
+        how: dict[str, Any] = {"alpha": run_alpha, "lower_is_better": lower_is_better}
+        return {
+            key: win_loss_tie(columns[i], columns[j], by=by, **how)
+            for key, (i, j) in pairs
+        }
+
     return Comparison(
         mean_ranks=dict(zip(table.methods, mean_ranks.tolist(), strict=True)),
         friedman_p=friedman(ranks).p,
@@ -215,12 +224,9 @@ def compare(
             }
         ),
         signed_rank_p={key: signed_rank(means[i], means[j]) for key, (i, j) in pairs},
-        by_mean={
-            key: win_loss_tie(means[i], means[j], lower_is_better=lower_is_better)
-            for key, (i, j) in pairs
-        },
-        by_ttest=_by_runs(table, pairs, "t-test", run_alpha, lower_is_better),
-        by_rank_sum=_by_runs(table, pairs, "rank-sum", run_alpha, lower_is_better),
+        by_mean=wins(means, "mean"),
+        by_ttest=None if runs is None else wins(runs, "t-test"),
+        by_rank_sum=None if runs is None else wins(runs, "rank-sum"),
         methods=table.methods,
         datasets=table.datasets,
         control=control,
@@ -245,21 +251,6 @@ def _pairs(table: Scores, control: Hashable | None) -> _Pairs:
         )
     c = methods.index(control)
     return [(method, (i, c)) for i, method in enumerate(methods) if i != c]
-
-
-def _by_runs(
-    table: Scores, pairs: _Pairs, by: Any, alpha: float, lower_is_better: bool
-) -> dict[Any, WinLossTie] | None:
-    """Count wins by a test on the runs; return None without runs."""
-    if table.runs is None:
-        return None
-    columns = list(zip(*table.runs, strict=True))
-    return {
-        key: win_loss_tie(
-            columns[i], columns[j], by=by, alpha=alpha, lower_is_better=lower_is_better
-        )
-        for key, (i, j) in pairs
-    }
 
 
 def _rows(result: Comparison) -> dict[Hashable, dict[str, Any]]:

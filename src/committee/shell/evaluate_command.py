@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -141,17 +142,13 @@ def _cell(score: Score | None, name: str, n_rows: int) -> str:
 def _plain(scores: Scores) -> dict[str, dict[str, float]]:
     """Return values and standard errors with names in snake case."""
     return {
-        name.lower().replace(" ", "_").replace("-", "_"): {
-            "value": score.value,
-            "se": score.se,
-        }
+        re.sub("[ -]", "_", name.lower()): {"value": score.value, "se": score.se}
         for name, score in scores.items()
     }
 
 
 #: Rows of the table of weights; --json has them all.
 _SHOWN = 10
-
 _VERSIONS = ("committee", "scikit-learn", "numpy", "python")
 
 

@@ -148,13 +148,8 @@ def _installed(library: str) -> bool:
 
 
 def _by_library(table: TableSize, library: str, **settings: Any) -> Any:
-    return table.of_kind(
-        BoostedClassifier,
-        BoostedRegressor,
-        library=library,
-        settings=settings,
-        n_jobs=table.n_jobs,
-    )
+    how = {"library": library, "settings": settings, "n_jobs": table.n_jobs}
+    return table.of_kind(BoostedClassifier, BoostedRegressor, **how)
 
 
 def _lightgbm_or_own(table: TableSize, own: dict[str, Any], **settings: Any) -> Any:
@@ -166,28 +161,16 @@ def _lightgbm_or_own(table: TableSize, own: dict[str, Any], **settings: Any) -> 
 
 def _boosting(table: TableSize) -> Any:
     own = {"max_iter": 500, "max_leaf_nodes": 63, **_PENALTIES}
-    return _lightgbm_or_own(
-        table,
-        own if table.stops_early else {},
-        n_estimators=150,
-        learning_rate=0.07,
-        num_leaves=31,
-        min_child_samples=10,
-        colsample_bytree=0.7,
-        subsample=0.8,
-        subsample_freq=1,
-        reg_lambda=1.0,
-    )
+    settings = {"n_estimators": 150, "learning_rate": 0.07, "num_leaves": 31}
+    settings |= {"min_child_samples": 10, "colsample_bytree": 0.7}
+    settings |= {"subsample": 0.8, "subsample_freq": 1, "reg_lambda": 1.0}
+    return _lightgbm_or_own(table, own if table.stops_early else {}, **settings)
 
 
 def _shallow_boosting(table: TableSize) -> Any:
-    return _lightgbm_or_own(
-        table,
-        {"max_leaf_nodes": 4, "max_features": 0.5},
-        n_estimators=200,
-        num_leaves=4,
-        colsample_bytree=0.5,
-    )
+    own = {"max_leaf_nodes": 4, "max_features": 0.5}
+    settings = {"n_estimators": 200, "num_leaves": 4, "colsample_bytree": 0.5}
+    return _lightgbm_or_own(table, own, **settings)
 
 
 def _catboost(table: TableSize) -> Any:
@@ -217,15 +200,11 @@ def _boosted(table: TableSize, **settings: Any) -> Any:
 def _forest(table: TableSize, *kinds: type, bootstrap: bool = False) -> Any:
     """Return a forest; on many rows its trees draw some of the rows."""
     many = table.n_rows > _DRAWN
-    return table.of_kind(
-        *kinds,
-        n_estimators=100,
-        min_samples_leaf=2,
-        max_features=0.5 if table.rarest is None else "sqrt",
-        max_samples=_DRAWN / table.n_rows if many else None,
-        bootstrap=bootstrap or many,
-        n_jobs=table.n_jobs,
-    )
+    settings: dict[str, Any] = {"n_estimators": 100, "min_samples_leaf": 2}
+    settings["max_features"] = 0.5 if table.rarest is None else "sqrt"
+    settings["max_samples"] = _DRAWN / table.n_rows if many else None
+    settings |= {"bootstrap": bootstrap or many, "n_jobs": table.n_jobs}
+    return table.of_kind(*kinds, **settings)
 
 
 def _linear(table: TableSize) -> Any:
@@ -234,14 +213,10 @@ def _linear(table: TableSize) -> Any:
 
 
 def _neighbours(table: TableSize) -> Any:
-    learner = table.of_kind(
-        KNeighborsClassifier,
-        KNeighborsRegressor,
-        n_neighbors=15,
-        weights="distance",
-        n_jobs=table.n_jobs,
-    )
-    return _scaled(table, learner)
+    settings: dict[str, Any] = {"n_neighbors": 15, "weights": "distance"}
+    settings["n_jobs"] = table.n_jobs
+    kinds = KNeighborsClassifier, KNeighborsRegressor
+    return _scaled(table, table.of_kind(*kinds, **settings))
 
 
 def _network(table: TableSize) -> Any:

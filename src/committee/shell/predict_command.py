@@ -90,23 +90,21 @@ def predictions(
 def _check_columns(model: TableModel, options: Predict) -> None:
     """Raise ShellError, before rows are read, for columns that the model cannot give."""
     path, classifies = options.model, model.task == CLASSIFICATION
-    if options.proba and not classifies:
-        raise ShellError(f"'{path}' is a regressor: --proba is for classifiers.")
+    if (options.proba or options.classes is not None) and not classifies:
+        raise ShellError(
+            f"'{path}' is a regressor: --proba and --set are for classes, --interval for "
+            "numbers."
+        )
+    if options.interval is not None and classifies:
+        raise ShellError(
+            f"'{path}' is a classifier: --interval is for numbers, --set and --proba for "
+            "classes."
+        )
     if options.proba and not hasattr(model.estimator, "predict_proba"):
         raise ShellError(f"The classifier in '{path}' gives no probabilities.")
-    if options.interval is not None:
-        if classifies:
-            raise ShellError(
-                f"'{path}' is a classifier: --interval is for numbers, --set and "
-                "--proba for classes."
-            )
-        _check_coverage(model, path, "interval", options.interval)
-    if options.classes is not None:
-        if not classifies:
-            raise ShellError(
-                f"'{path}' is a regressor: --set is for classes, --interval for numbers."
-            )
-        _check_coverage(model, path, "set", options.classes)
+    for name, coverage in (("interval", options.interval), ("set", options.classes)):
+        if coverage is not None:
+            _check_coverage(model, path, name, coverage)
 
 
 def _check_coverage(model: TableModel, path: str, name: str, coverage: float) -> None:
