@@ -81,7 +81,7 @@ def test_text_is_within_the_figure_and_does_not_overlap(k, drawn):
 def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match=r"at least two methods"):
         CriticalDifferenceDisplay([1.0], 0.5)
-    with pytest.raises(ValueError, match=r"mean_ranks must be finite"):
+    with pytest.raises(ValueError, match=r"one finite rank"):
         CriticalDifferenceDisplay([1.0, np.nan, 2.0], 0.5)
     with pytest.raises(ValueError, match=r">= 0. Got nan"):
         CriticalDifferenceDisplay([1.0, 2.0], np.nan)

@@ -74,22 +74,18 @@ class CriticalDifferenceDisplay(Display):
             names = list(mean_ranks) if names is None else names
             mean_ranks = list(mean_ranks.values())
         self.mean_ranks: FloatArray = np.asarray(mean_ranks, dtype=np.float64)
-        if self.mean_ranks.ndim != 1 or len(self.mean_ranks) < 2:
-            raise ValueError(
-                "mean_ranks must have one rank for each of at least two methods. Got "
-                f"shape {self.mean_ranks.shape}."
-            )
-        if not np.isfinite(self.mean_ranks).all():
-            raise ValueError(
-                "mean_ranks must be finite: rank only data sets that all methods ran "
-                f"on. Got {self.mean_ranks.tolist()}."
-            )
         self.critical_difference = float(critical_difference)
+        k = len(self.mean_ranks) if self.mean_ranks.ndim == 1 else 0
+        if k < 2 or not np.isfinite(self.mean_ranks).all():
+            raise ValueError(
+                "mean_ranks must have one finite rank for each of at least two methods: "
+                f"rank only data sets that all ran on. Got {self.mean_ranks.tolist()}."
+            )
         if not self.critical_difference >= 0:
             raise ValueError(
                 f"critical_difference must be a number >= 0. Got {critical_difference}."
             )
-        self.names = check_names(names, len(self.mean_ranks), "methods")
+        self.names = check_names(names, k, "methods")
         self.control = None if control is None else _number_of(control, self.names)
         self.order: IntArray = np.argsort(self.mean_ranks, kind="stable")
         self.groups = self._groups()

@@ -159,11 +159,8 @@ def asked_columns(frame: Any, options: Train) -> Any:
     """Return a training table without --drop; raise ShellError for wrong names."""
     check_target(frame, options.target)
     drop, keep = options.drop or [], options.keep or []
-    known = frame.columns.tolist()
-    for option, names in (
-        *(("--drop", drop), ("--keep", keep)),
-        ("--categorical", options.categorical or []),
-    ):
+    known, asked = frame.columns.tolist(), {"--drop": drop, "--keep": keep}
+    for option, names in (asked | {"--categorical": options.categorical or []}).items():
         for name in set(names) - set(known):
             raise UsageError(
                 f"{option} {name!r}: the table has no such column.{close_to(name, known)} "

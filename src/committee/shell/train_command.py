@@ -81,22 +81,21 @@ def train(options: Train) -> None:
 
 def settled(options: Train) -> Train:
     """Return the options with defaults filled in; raise for those that conflict."""
-    of_one = [n for n in ("members", "estimator") if getattr(options, n) is not None]
-    of_pool = [n for n in ("preset", "minutes") if getattr(options, n) is not None]
-    generator = options.generator
-    if generator is None:
-        generator = "bagging" if of_one else POOL
-    else:
-        known(generator, (POOL, *GENERATORS), "--generator")
-    if generator == POOL and of_one:
+    one, of_pool = (
+        next((n for n in names if getattr(options, n) is not None), None)
+        for names in (("members", "estimator"), ("preset", "minutes"))
+    )
+    generator = options.generator or ("bagging" if one else POOL)
+    known(generator, (POOL, *GENERATORS), "--generator")
+    if generator == POOL and one:
         raise UsageError(
-            f"--{of_one[0]} is for many members of one estimator, but --generator "
-            f"{POOL} trains the learners of a preset: leave out one of the two."
+            f"--{one} is for many members of one estimator, but --generator {POOL} "
+            "trains the learners of a preset: leave out one of the two."
         )
     if generator != POOL and of_pool:
-        instead = f"--{of_one[0]}" if of_one else f"--generator {generator}"
+        instead = f"--{one}" if one else f"--generator {generator}"
         raise UsageError(
-            f"--{of_pool[0]} is for the learners of --generator {POOL}, but {instead} "
+            f"--{of_pool} is for the learners of --generator {POOL}, but {instead} "
             "trains many members of one estimator: leave out one of the two."
         )
     preset = known(options.preset or "fast", PRESETS, "--preset")
