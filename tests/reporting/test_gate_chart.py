@@ -19,11 +19,9 @@ from committee import (
     NeighbourGate,
     Pool,
     SoftmaxGate,
-    ambiguity,
     report,
 )
 from committee.diagnostics import gate_usage
-from committee.reporting import charts
 from committee.reporting.charts import gate
 from committee.reporting.evaluation import evaluate_members
 from committee.reporting.report import rounded
@@ -61,18 +59,6 @@ def test_shares_entropy_and_the_columns_that_tell_most(mixture):
     json.dumps(rounded(found), allow_nan=False)
     html = report(mixture, X, y)
     assert "Which member has the largest weight where?" in html
-
-
-def test_the_terms_of_ambiguity_are_those_of_the_gate(mixture):
-    X, y = _quadrants(200, seed=1)
-    evaluated = evaluate_members(mixture, X, y)
-    total = charts.ambiguity(evaluated, evaluated.roster.weights)["total"]
-    terms = ambiguity(evaluated.F, y, evaluated.gate)
-    np.testing.assert_allclose(total["ensemble"], terms.ensemble_error)
-    np.testing.assert_allclose(
-        total["ensemble"], np.mean((mixture.predict(X) - y) ** 2)
-    )
-    np.testing.assert_allclose(total["diversity"], terms.diversity)
 
 
 def test_frames_with_text_have_a_picture_of_their_numbers():

@@ -13,10 +13,8 @@ from committee import (
     Average,
     Bagging,
     CommitteeClassifier,
-    CommitteeRegressor,
     EPPruner,
     GreedyPruner,
-    LeastSquares,
     OrderPruner,
     combine,
     pairwise_kappa,
@@ -116,11 +114,10 @@ def test_ambiguity_is_an_identity_at_every_size(classifier):
     F, w = committee.member_predictions(X), committee.weights_
     shown = charts.ambiguity(evaluate_members(committee, X, y), w)
     total = terms_of(F, y, w / w.sum())
-    assert shown["total"]["ensemble"] == pytest.approx(total.ensemble_error)
-    assert shown["total"]["diversity"] == pytest.approx(total.diversity)
     # The line ends at the committee itself.
     assert shown["weighted"]
     assert shown["ensemble"][-1] == pytest.approx(total.ensemble_error)
+    assert shown["diversity"][-1] == pytest.approx(total.diversity)
     order = np.argsort(-w, kind="stable")
     for k in (1, 3, len(w)):
         u = w[order[:k]]
@@ -128,21 +125,6 @@ def test_ambiguity_is_an_identity_at_every_size(classifier):
         at = shown["size"].index(k)
         assert shown["ensemble"][at] == pytest.approx(plain.ensemble_error)
         assert shown["member"][at] == pytest.approx(plain.member_error)
-
-
-def test_weights_that_do_not_sum_to_one_are_marked_as_scaled(regressor):
-    _, X, y = regressor
-    committee = CommitteeRegressor(
-        generator=Bagging(5), combiner=LeastSquares(), random_state=0
-    ).fit(X, y)
-    evaluated = evaluate_members(committee, X, y)
-    total = charts.ambiguity(evaluated, committee.weights_)["total"]
-    assert total["scaled"]
-    assert "its weights scaled to sum to one" in report(committee, X, y)
-    assert not charts.ambiguity(evaluated, np.full(5, 0.2))["total"]["scaled"]
-    # A second layer or a negative sum has no such sentence.
-    assert charts.ambiguity(evaluated, None)["total"] is None
-    assert charts.ambiguity(evaluated, -committee.weights_)["total"] is None
 
 
 def test_scores_of_a_booster_have_no_ambiguity():

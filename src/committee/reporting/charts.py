@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 
 from committee._format import NumberFormat, count, figures
 from committee._typing import FloatArray, IntArray
-from committee.diagnostics import ambiguity as decompose
 from committee.diagnostics import gate_usage
 from committee.diagnostics.curves import precision_recall, roc
 from committee.displays import (
@@ -36,8 +35,6 @@ _MOST_BARS, _MOST_POINTS, _MOST_SIZES, _MOST_LINES = 30, 1500, 200, 30
 _MOST_STEPS, _MOST_MEMBERS = 150, 40
 #: Number of members with a colour of their own in the picture of a gate.
 _MOST_COLOURS = 4
-#: Sums of weights that differ less than this from one count as one.
-_ROUNDING = 1e-6
 
 
 def path_chart(core: Any, evaluated: EvaluatedMembers) -> dict[str, Any] | None:
@@ -241,33 +238,10 @@ def ambiguity(
         "diversity": display.diversity[shown].tolist(),
         "weighted": shares is not None,
         "gated": evaluated.gate is not None,
-        "total": _own_terms(evaluated, None if w is None else own),
         "alt": "Line chart of member error, diversity and ensemble error of growing "
         f"committees, largest weights first, {how}: with all {len(order)} the members "
         f"err by {figures(member[-1])}, together by {figures(ensemble[-1])}.",
     }
-
-
-def _own_terms(
-    evaluated: EvaluatedMembers, w: FloatArray | None
-) -> dict[str, Any] | None:
-    """Return the terms of the committee's own weights, scaled to sum to one, or its gate.
-
-    None if it does not average, or if the sum of its weights is not positive.
-    """
-    scaled = False
-    if evaluated.gate is not None:
-        G, s = evaluated.gate[evaluated.drawn], evaluated.drawn_weight
-        parts = decompose(evaluated.F, evaluated.drawn_y, G, by_row=True)
-        ensemble, member = (float(np.average(part, weights=s)) for part in parts[:2])
-    elif w is None or not w.sum() > 0:
-        return None
-    else:
-        C, own = evaluated.correlation, w / w.sum()
-        member, ensemble = float(own @ np.diag(C)), float(own @ C @ own)
-        scaled = bool(abs(w.sum() - 1) > _ROUNDING)
-    terms = {"member": member, "ensemble": ensemble, "diversity": member - ensemble}
-    return {**terms, "scaled": scaled}
 
 
 def some_points(x: FloatArray, y: FloatArray) -> list[list[float]]:
