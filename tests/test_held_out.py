@@ -61,6 +61,8 @@ def test_missing_votes_are_drawn_for_averages_only(rng):
     """Not where weights or sums are negative, which are no shares of votes."""
     own = CrossFit(Average(), masked_votes(rng, rng.random((60, 20)) < 0.5)).own
     assert len(own.drawn()) > 1
+    without = [(rows, w * (np.arange(20) != 3)) for rows, w in own.folds]
+    assert len(replace(own, folds=without).drawn()) > 1
     negative = [(rows, w - 2.0 * w * (np.arange(20) == 3)) for rows, w in own.folds]
     assert len(replace(own, folds=negative).drawn()) == 1
     output = own.output.copy()

@@ -40,6 +40,7 @@ from committee.persistence.file_format import MEMBER, PAYLOAD, TREES
 from tests.export.cases import BOOSTERS, TASKS, pruned, rows
 from tests.export.cases import TREES as OF_TREES
 from tests.persistence.archives import opened, written
+from tests.persistence.kinds import KINDS
 
 
 def near_thresholds(model, X):
@@ -363,3 +364,16 @@ def test_tables_join_with_their_roots(numbers):
     both = type(table).joined([table, replace(table, target=table.target)])
     X = numbers[1].astype(np.float32)
     np.testing.assert_allclose(both.sums(X, 1), 2 * table.sums(X, 1))
+
+
+@pytest.mark.parametrize("target", [-1, 3])
+def test_trees_add_to_sums_that_exist(target, tmp_path):
+    path = tmp_path / "m"
+    save(KINDS["compact classes"].make(), path, compact=True)
+    members = opened(path)
+    said = json.loads(members[TREES])
+    assert set(said["targets"]) == {0, 1, 2}
+    said["targets"][0] = target
+    written({**members, TREES: json.dumps(said).encode()}, path)
+    with pytest.raises(ModelFileError, match="add to sums that exist"):
+        load(path)

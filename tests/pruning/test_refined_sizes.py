@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from committee import PrunedClassifier, prune, refine
 from committee.ensembles import roster_of
 from committee.pruning.pair_errors import PairErrors
-from committee.pruning.refined_sizes import Limits, _Search
+from committee.pruning.refined_sizes import Limits, _Search, checked_limits
 from committee.pruning.refiner import Refined
 from committee.votes import Votes
 
@@ -135,3 +135,10 @@ def test_progress_of_the_teacher(capsys):
     )
     pruned.fit(X, y)
     assert "labelling made-up rows" in capsys.readouterr().err
+
+
+def test_a_leaf_for_each_tree_is_enough():
+    limits = Limits(max_members=5, max_leaves=5)
+    assert checked_limits(limits, 10) is limits
+    with pytest.raises(ValueError, match="5 trees have at least 5 leaves"):
+        checked_limits(limits._replace(max_leaves=4), 10)
