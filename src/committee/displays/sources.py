@@ -130,12 +130,10 @@ def all_predictions_of(
 
     See `known_members`.
     """
-    core = core_of(estimator)
-    own = roster_of(estimator)
+    core, own = core_of(estimator), roster_of(estimator)
     numbers, roster = known_members(core, own)
     if len(roster) == len(own):
-        F, y = predictions_of(estimator, X, y)
-        return numbers, F, y
+        return numbers, *predictions_of(estimator, X, y)
     X = core._check_X(X, reset=False) if estimator is core else X
     F = predict_members(roster, roster.prepared(X), n_jobs=core.n_jobs)
     return numbers, F, _targets(column_or_1d(y), roster.classes)

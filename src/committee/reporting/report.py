@@ -83,15 +83,12 @@ def report(
     core = core_of(committee)
     members = page_text.member_table(core, evaluated)
     kept = [members.names[m] for m in members.kept]
+    means = None if evaluated.gate is None else members.weights[members.kept]
     is_classifier = evaluated.is_classifier
     numbers = {
         "names": dict(zip(members.numbers.tolist(), members.names, strict=True)),
         "path": charts.path_chart(core, evaluated),
-        "weights": charts.weights(
-            core,
-            kept,
-            None if evaluated.gate is None else members.weights[members.kept],
-        ),
+        "weights": charts.weights(core, kept, means),
         "gate": charts.gate(evaluated, X, members.names),
         "pairs": charts.pairs(evaluated, members.kept, members.names),
         "ambiguity": charts.ambiguity(evaluated, evaluated.roster.weights),

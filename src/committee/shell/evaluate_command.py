@@ -45,8 +45,9 @@ def evaluate(options: Evaluate) -> None:
             "file before pruning, on these rows."
         )
     own = _scores(model, X, y, options.jobs)
-    always = constant(_targets(model, y), None, model.classes)
-    baseline = always.scores(_targets(model, y))
+    targets = _targets(model, y)
+    always = constant(targets, None, model.classes)
+    baseline = always.scores(targets)
     facts: dict[str, Any] = {
         "model": options.model,
         "data": source_name(options.data),
@@ -73,10 +74,8 @@ def evaluate(options: Evaluate) -> None:
     table = _table(columns, gaps, baseline, len(y))
     described = f"always the mean of {model.target!r} on these rows"
     if model.task == CLASSIFICATION:
-        most = str(model.classes[always.predicted[0]])
-        described = (
-            f"always {most!r}, the shares of classes on these rows as probabilities"
-        )
+        described = f"always {str(model.classes[always.predicted[0]])!r}, "
+        described += "the shares of classes on these rows as probabilities"
     options.messages.result(facts, f"{table}\nbaseline: {described}")
 
 
