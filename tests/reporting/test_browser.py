@@ -299,7 +299,7 @@ def test_without_scripts_the_tables_are_there(browser, pages, classifier):
     page = context.new_page()
     page.goto((pages / "classifier.html").as_uri())
     assert page.locator("#members tbody tr").count() == classifier[0].n_members_
-    assert page.locator(".cards > div").count() == 5
+    assert page.locator(".cards > div").count() == 4
     context.close()
 
 
