@@ -137,12 +137,10 @@ def committees() -> dict[str, tuple[dict[str, Any], Networks]]:
     """Return settings of a member, and how members are made."""
     # Chosen on other sets: shared weights want smaller steps.
     slow = {"learning_rate": 0.003}
-    binned = slow | {"n_bins": 8}
     return {
         "all": ({}, Networks(100)),
         "bagging": ({}, Networks(100, data="bagging")),
         "shared": (slow, Networks(32, share="adapters")),
-        "shared, bins": (binned, Networks(32, share="adapters")),
     }
 
 

@@ -47,7 +47,7 @@ def _iris(gate, **options):
 
 
 def test_predictions_are_sums_by_the_gates_weights():
-    committee = _iris(NeighbourGate("lca"))
+    committee = _iris(NeighbourGate("ola"))
     F, G = committee.member_predictions(X3), committee.gate_weights(X3)
     np.testing.assert_allclose(committee.predict_proba(X3), combine(F, G), atol=1e-12)
     picked = committee.classes_[combine(F, G).argmax(axis=1)]
@@ -103,7 +103,7 @@ def test_the_evidence_may_stop_the_growth_before_the_gate():
     assert committee.gate_weights(X3).shape == (150, committee.n_members_)
 
 
-@pytest.mark.parametrize("gate", [NeighbourGate("lca"), SoftmaxGate()], ids=str)
+@pytest.mark.parametrize("gate", [NeighbourGate("ola"), SoftmaxGate()], ids=str)
 def test_files_hold_the_gate(tmp_path, gate):
     committee = _iris(gate)
     save(committee, tmp_path / "gated.committee")
@@ -230,11 +230,12 @@ def test_a_fit_that_fails_leaves_no_old_gate():
 
 
 def test_scikit_learn_contract_of_classes():
-    # With three samples of few rows the checks of weights cannot tell the difference.
+    rows = "a repeated row is two of the nearest, a row of weight two is one"
     assert_passes_all_checks(
         CommitteeClassifier(
-            generator=Bagging(3), gate=NeighbourGate("knora-e"), random_state=0
-        )
+            generator=Bagging(3), gate=NeighbourGate("knora-u"), random_state=0
+        ),
+        {"check_sample_weight_equivalence_on_dense_data": rows},
     )
 
 

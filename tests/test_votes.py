@@ -44,7 +44,7 @@ COMBINERS = {
     "em": lambda: EMPruner(likelihood="gaussian"),
     "genetic": lambda: GeneticPruner(n_generations=20, random_state=0),
     "greedy": lambda: GreedyPruner(12),
-    "greedy-bags": lambda: GreedyPruner(9, n_bags=3, n_initial=2, random_state=0),
+    "greedy-start": lambda: GreedyPruner(9, n_initial=2),
     "cluster": lambda: ClusterPruner(3),
     "sdp": lambda: SDPPruner(3, random_state=0),
     "best": lambda: OrderPruner("best", 3),
@@ -53,12 +53,9 @@ COMBINERS = {
 }
 #: Those that look at the votes of every member.
 VOTES = {
-    "contribution": lambda: OrderPruner("contribution"),
-    "correlation": lambda: OrderPruner("correlation"),
     "hull": KappaErrorHullPruner,
     "kappa": lambda: OrderPruner("kappa"),
     "kl": lambda: OrderPruner("kl"),
-    "margin": lambda: OrderPruner("margin-distance"),
     "orientation": lambda: OrderPruner("orientation"),
 }
 COMBINERS |= VOTES
@@ -335,7 +332,7 @@ def test_what_cannot_be_weighed_in_chunks_is_refused(binary_problem):
         ValueError,
         match=r"OrderPruner with this criterion needs all rows .* or use ARDPruner",
     ):
-        OrderPruner("boosting-order").fit(spread(F, 10), da.from_array(y, 10))
+        OrderPruner("concurrency").fit(spread(F, 10), da.from_array(y, 10))
     with pytest.raises(ValueError, match="but F is not"):
         EPPruner().fit(F, da.from_array(y, 10))
     with pytest.raises(ValueError, match="F must have shape"):

@@ -205,7 +205,7 @@ class BaseCommittee(BaseEstimator):
 
     def _member_weights(self, X: Any, F: FloatArray) -> FloatArray:
         """Return the weights of the members, (M,), or of a gate for each row, (N, M)."""
-        return self.weights_ if self.gate_ is None else self.gate_.weights(X, F)
+        return self.weights_ if self.gate_ is None else self.gate_.weights(X)
 
     def _scores(self, X: Any) -> FloatArray:
         """Return b + sum_m w_m f_m, or with a gate sum_m g_m(x) f_m."""
@@ -268,7 +268,7 @@ class BaseCommittee(BaseEstimator):
                 f"This {type(self).__name__} has no gate: its weights are constant, "
                 "see weights_. Fit it with gate=..., or call with_gate."
             )
-        return self.gate_.weights(X, self._member_predictions(X, self.n_jobs))
+        return self.gate_.weights(X)
 
     def with_gate(self, gate: Gate, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return the same members behind a gate, fitted on other rows.

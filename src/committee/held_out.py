@@ -532,8 +532,7 @@ def of_gate(
             held_out=None if part.held_out is None else part.held_out[:, kept],
             sample_weight=part.sample_weight,
         )
-        F = votes.F[np.ix_(test, kept)]
-        G[np.ix_(test, kept)] = fitted.weights(safe_indexing(X, test), F)
+        G[np.ix_(test, kept)] = fitted.weights(safe_indexing(X, test))
     found = HeldOutPredictions.of_weights(votes, votes.filled, G)
     if not K:
         return found

@@ -95,12 +95,6 @@ class _Targets:
 
     #: y -> y as an array; it raises ValueError for y of the wrong kind.
     _check_y: Callable[[Any], Any]
-    #: y -> codes (N,) and K, or numbers (N,) and None.
-    _encoded: Callable[[Any], tuple[Any, int | None]]
-    #: (X, reset=bool) -> X as an array (N, d); with reset, its columns are stored.
-    _check_X: Callable[..., Any]
-    #: (X, y, n_classes, sample_weight) -> self, trained on checked arrays.
-    _fit: Callable[..., Self]
     #: X -> scores of the rows, (N, K) of classes or (N, T) of targets.
     _scores: Callable[[Any], FloatArray]
     predict: Callable[[Any], Any]
@@ -123,29 +117,6 @@ class _Targets:
         predicted, y, s = computed(self.predict(X), y, sample_weight)
         measure = accuracy_score if is_classifier(self) else r2_score
         return float(measure(y, predicted, sample_weight=s))
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-            Numbers, or labels of any type.
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        self
-        """
-        require_y(self, y)
-        X = self._check_X(X, reset=True)
-        y, n_classes = self._encoded(y)
-        check_consistent_length(X, y)
-        s = check_sample_weight(sample_weight, X)
-        return self._fit(X, y, n_classes, s)
 
 
 class ClassTargets(_Targets, ClassifierMixin):
@@ -248,3 +219,37 @@ class NumberTargets(_Targets, RegressorMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._several_targets
         return tags
+
+
+class FitsArrays(BaseEstimator):
+    """An estimator, of either targets, that is trained on checked arrays in memory."""
+
+    #: y -> codes (N,) and K, or numbers (N,) and None.
+    _encoded: Callable[[Any], tuple[Any, int | None]]
+    #: (X, reset=bool) -> X as an array (N, d); with reset, its columns are stored.
+    _check_X: Callable[..., Any]
+    #: (X, y, n_classes, sample_weight) -> self, trained on checked arrays.
+    _fit: Callable[..., Self]
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,)
+            Numbers, or labels of any type.
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        self
+        """
+        require_y(self, y)
+        X = self._check_X(X, reset=True)
+        y, n_classes = self._encoded(y)
+        check_consistent_length(X, y)
+        s = check_sample_weight(sample_weight, X)
+        return self._fit(X, y, n_classes, s)

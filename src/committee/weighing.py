@@ -12,7 +12,7 @@ from committee.combiners import Combiner
 from committee.combiners.ep_pruner import EvidencePruner
 from committee.ensembles.forests import is_tree
 from committee.members import Generation, Generator, TrainingData
-from committee.members.base import BatchedGenerator, GenerateOptions
+from committee.members.base import Asked, BatchedGenerator, GenerateOptions
 from committee.predictions import predict_all
 
 #: Members that are trained between two computations of the evidence.
@@ -123,8 +123,8 @@ def grow(
     parts: list[FloatArray] = []
     masks: list[Any] = []
     options["held_out"] = rows is None
-    given = GenerateOptions(**options)
-    for batch in generator.batches(estimator, data, BATCH, given):
+    asked = Asked(estimator, data, BATCH, GenerateOptions(**options))
+    for batch in generator.batches(asked):
         members += batch.members
         if rows is None:
             parts.append(batch.F)

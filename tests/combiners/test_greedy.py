@@ -29,17 +29,6 @@ def test_against_the_plain_loop(kind, n_initial):
     np.testing.assert_allclose(pruner.weights_, counts / (best + 1), rtol=1e-14)
 
 
-@kinds
-def test_auto_takes_the_best_average_of_the_best_members(kind):
-    F, y = make_problem(kind)
-    error = squared_error(y, F.shape[2] if F.ndim == 3 else None)
-    ranking = np.argsort([error(F[:, m]) for m in range(7)])
-    averages = [error(F[:, ranking[: k + 1]].mean(axis=1)) for k in range(7)]
-    n = int(np.argmin(averages)) + 1
-    pruner = GreedyPruner(15, n_initial="auto").fit(F, y)
-    assert pruner.order_.tolist() == search.greedy(F, error, 15, n)[0]
-
-
 def test_uncorrelated_members_are_picked_by_their_precision():
     """Errors of variance 1 and 4: the best weights are 4/5 and 1/5."""
     E = np.array([[1.0, 2.0], [1.0, -2.0], [-1.0, 2.0], [-1.0, -2.0]])
@@ -79,40 +68,12 @@ def test_path_chooses_by_size(multiclass_problem):
         path.choose(max_members=0)
 
 
-@kinds
-def test_bags_average_selections_from_parts(kind):
-    F, y = make_problem(kind)
-    pruner = GreedyPruner(12, n_bags=5, bag_fraction=0.5, random_state=3).fit(F, y)
-    assert pruner.order_.shape == (5, 12)
-    assert all(len(np.unique(order)) <= 4 for order in pruner.order_)
-    error = squared_error(y, F.shape[2] if F.ndim == 3 else None)
-    for order in pruner.order_:
-        assert (
-            order[0]
-            == np.unique(order)[np.argmin([error(F[:, m]) for m in np.unique(order)])]
-        )
-    counts = np.bincount(pruner.order_.ravel(), minlength=7)
-    np.testing.assert_allclose(pruner.path_.weights[-1], counts / 60)
-    expected = error(np.tensordot(F, counts / 60, axes=(1, 0)))
-    assert pruner.path_.error[-1] == pytest.approx(expected)
-    again = GreedyPruner(12, n_bags=5, random_state=3).fit(F, y)
-    np.testing.assert_array_equal(again.order_, pruner.order_)
-
-
-def test_bags_of_a_score(binary_problem):
-    F, y = binary_problem
-    pruner = GreedyPruner(6, scoring="accuracy", n_bags=3, random_state=0).fit(F, y)
-    f = np.tensordot(F, pruner.path_.weights[-1], axes=(1, 0))
-    assert pruner.path_.error[-1] == pytest.approx(-np.mean(f.argmax(axis=1) == y))
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"n_steps": 0}, "n_steps"),
         ({"scoring": "no such score"}, "scoring"),
         ({"n_initial": 0}, "n_initial"),
-        ({"bag_fraction": 1.5}, "bag_fraction"),
     ],
 )
 def test_options_are_checked(wrong, message, regression_problem):
@@ -123,7 +84,7 @@ def test_options_are_checked(wrong, message, regression_problem):
 @settings(max_examples=100)
 @given(hostile_regression())
 def test_nothing_breaks_regression(case):
-    fit_or_refuse(GreedyPruner(10, n_initial="auto"), *case)
+    fit_or_refuse(GreedyPruner(10, n_initial=3), *case)
 
 
 @settings(max_examples=100)

@@ -108,18 +108,6 @@ def test_labels_are_of_any_kind_and_probabilities_sum_to_one():
     assert network.score(X, labels) > 0.9
 
 
-def test_bins_help_where_a_function_jumps():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(600, 2))
-    y = np.floor(6 * X[:, 0]) % 2 + 0.1 * rng.standard_normal(600)
-    options = {"max_epochs": 60, "random_state": 0}
-    plain, binned = (
-        NetworkRegressor(10, n_bins=n, **options).fit(X[:400], y[:400])
-        for n in (None, 16)
-    )
-    assert binned.score(X[400:], y[400:]) > plain.score(X[400:], y[400:]) + 0.1
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_categories_are_not_taken_for_numbers(library):
     frames = pytest.importorskip(library)
@@ -148,14 +136,11 @@ def test_wrong_use_is_refused_in_a_sentence():
         NetworkClassifier().fit(X, np.ones(4))
 
 
-@pytest.mark.parametrize("n_bins", [None, 4])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classes_have_the_same_probabilities(n_bins, n_classes):
+def test_classes_have_the_same_probabilities(n_classes):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes], np.array(["a", "b", "c"])[y[y < n_classes]]
-    network = NetworkClassifier(
-        (8, 5), n_bins=n_bins, max_epochs=20, random_state=0
-    ).fit(X, y)
+    network = NetworkClassifier((8, 5), max_epochs=20, random_state=0).fit(X, y)
     native = network.to_sklearn()
     assert type(native) is MLPClassifier
     np.testing.assert_allclose(
@@ -164,28 +149,21 @@ def test_classes_have_the_same_probabilities(n_bins, n_classes):
     assert np.array_equal(native.predict(X), network.predict(X))
 
 
-def test_numbers_are_the_same_and_tanh_has_no_bins_there():
+def test_numbers_are_the_same():
     X, y = load_diabetes(return_X_y=True)
     network = NetworkRegressor(5, activation="tanh", max_epochs=5).fit(X, y)
     assert type(network.to_sklearn()) is MLPRegressor
     np.testing.assert_allclose(network.to_sklearn().predict(X), network.predict(X))
-    network.set_params(n_bins=8).fit(X, y)
-    with pytest.raises(ValueError, match='activation="relu"'):
-        network.to_sklearn()
 
 
 @pytest.mark.parametrize(
-    ("generator", "n_bins"),
-    [
-        (Networks(4, data="bagging"), 5),
-        (Networks(4, share="adapters"), None),
-    ],
+    "generator", [Networks(4, data="bagging"), Networks(4, share="adapters")]
 )
-def test_committees_are_exported_and_saved(generator, n_bins, tmp_path):
+def test_committees_are_exported_and_saved(generator, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     X, y = load_diabetes(return_X_y=True)
     X = X.astype(np.float32).astype(np.float64)
-    network = NetworkRegressor(8, n_bins=n_bins, max_epochs=10)
+    network = NetworkRegressor(8, max_epochs=10)
     committee = CommitteeRegressor(
         network, generator=generator, combiner=SimplexWeights(), random_state=0
     ).fit(X, y)

@@ -186,7 +186,7 @@ KINDS = {
     ),
     "rotations": of(CommitteeRegressor(generator=Rotations(3), **_seeded)),
     "networks": of(CommitteeRegressor(_perceptron, generator=Networks(2), **_seeded)),
-    "network of ours": of(clone(_perceptron).set_params(n_bins=4)),
+    "network of ours": of(clone(_perceptron)),
     "pruned": pruned(_out_of_bag, RandomForestClassifier(30, **_seeded), LABELS),
     "whole path": pruned(
         _out_of_bag, RandomForestRegressor(20, **_seeded), NUMBERS, whole_path=True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple
@@ -55,6 +55,7 @@ class Inclusion(NamedTuple):
     evidence: FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class EvidencePruner(Combiner):
     """Base class of `EPPruner` and `ARDPruner`: the evidence sequence and its path."""
 
@@ -75,28 +76,29 @@ class EvidencePruner(Combiner):
     takes_chunks: ClassVar[bool] = True
     _truncated: ClassVar[bool]
 
-    max_members: int | None
-    rule: Any
-    likelihood: str
-    max_iter: int
-    tol: float
-    verbose: bool
-    checkpoint: str | PathLike[str] | None
-    sequence: str = "fast"
-    n_initial: int = 0
-    votes: str = "posterior"
-    pool: str
-    path_: Path
-    posterior_: PathStep
-    loo_: float
+    path_: Path = field(init=False)
+    posterior_: PathStep = field(init=False)
+    loo_: float = field(init=False)
     #: What `loo_` and the errors of the path are.
-    loo_measure_: str
-    log_evidence_: float
-    likelihood_: str
-    n_iter_: int
-    converged_: bool
+    loo_measure_: str = field(init=False)
+    log_evidence_: float = field(init=False)
+    likelihood_: str = field(init=False)
+    n_iter_: int = field(init=False)
+    converged_: bool = field(init=False)
     #: eps of `probabilities`.
-    _least_share: float = 0.0
+    _least_share = 0.0
+    #: Options that only `EPPruner` has.
+    sequence, n_initial, votes = "fast", 0, "posterior"
+
+    _: KW_ONLY
+    max_members: int | None = None
+    rule: Any = None
+    likelihood: str = "auto"
+    pool: str = "auto"
+    max_iter: int = 200
+    tol: float = 1e-4
+    verbose: bool = False
+    checkpoint: str | PathLike[str] | None = None
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Turn combined scores into class probabilities.
@@ -453,20 +455,11 @@ class EPPruner(EvidencePruner):
     }
 
     _: KW_ONLY
-    max_members: int | None = None
-    rule: str | None = None
-    likelihood: str = "auto"
     votes: str = "posterior"
-    pool: str = "auto"
     sequence: str = "fast"
     n_initial: int = 10
-    max_iter: int = 200
-    tol: float = 1e-4
-    verbose: bool = False
-    checkpoint: str | PathLike[str] | None = None
 
 
-@dataclass(eq=False, repr=False)
 class ARDPruner(EvidencePruner):
     """Prune by automatic relevance determination: sparse weights of any sign.
 
@@ -518,13 +511,3 @@ class ARDPruner(EvidencePruner):
     """
 
     _truncated = False
-
-    _: KW_ONLY
-    max_members: int | None = None
-    rule: str | None = None
-    likelihood: str = "auto"
-    pool: str = "auto"
-    max_iter: int = 200
-    tol: float = 1e-4
-    verbose: bool = False
-    checkpoint: str | PathLike[str] | None = None

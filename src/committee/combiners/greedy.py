@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import check_random_state
 
-from committee._typing import FloatArray, IntArray, RandomState
-from committee._validation import AT_LEAST_ONE, Interval, StrOptions
+from committee._typing import FloatArray, IntArray
+from committee._validation import AT_LEAST_ONE, StrOptions
 from committee.combiners.ballots import TIE
 from committee.combiners.base import Combiner
 from committee.combiners.greedy_scores import RowScore, row_score
@@ -48,15 +46,8 @@ class GreedyPruner(Combiner):
         Score to maximise: the name of a scikit-learn scorer, such as "accuracy",
         "roc_auc", "neg_log_loss" or "r2", or a callable `scorer(estimator, X, y)`.
         None minimises the squared error.
-    n_initial : int or "auto", default=1
-        Number of best single members to start with. "auto" takes the number whose
-        average has the best score; 1 is plain greedy selection.
-    n_bags : int, default=1
-        Number of selections to average, each from a random subset of the members.
-    bag_fraction : float, default=0.5
-        Size of these subsets, as a fraction of the members. Ignored if `n_bags=1`.
-    random_state : int, RandomState instance or None, default=None
-        Controls the random subsets. Pass an int for reproducible results.
+    n_initial : int, default=1
+        Number of best single members to start with; 1 is plain greedy selection.
 
     Attributes
     ----------
@@ -64,7 +55,7 @@ class GreedyPruner(Combiner):
         Shares of the picks; they sum to one.
     support_ : array
         Indices of the picked members.
-    order_ : array of shape (n_steps,) or (n_bags, n_steps)
+    order_ : array of shape (n_steps,)
         The picks, in order.
     path_ : Path
         Error and weights after every step; `path_.choose` takes another one.
@@ -92,10 +83,7 @@ class GreedyPruner(Combiner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_steps": [AT_LEAST_ONE],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-        "n_initial": [AT_LEAST_ONE, StrOptions({"auto"})],
-        "n_bags": [AT_LEAST_ONE],
-        "bag_fraction": [Interval(Real, 0, 1, closed="right")],
-        "random_state": ["random_state"],
+        "n_initial": [AT_LEAST_ONE],
     }
 
     takes_chunks: ClassVar[bool] = True
@@ -107,31 +95,20 @@ class GreedyPruner(Combiner):
     n_steps: int = 50
     _: KW_ONLY
     scoring: str | Callable[..., float] | None = None
-    n_initial: int | Literal["auto"] = 1
-    n_bags: int = 1
-    bag_fraction: float = 0.5
-    random_state: RandomState = None
+    n_initial: int = 1
 
     def _sees_all(self, n_classes: int | None) -> bool:
         return self.scoring is not None
 
     def _weigh(self, votes: Votes) -> FloatArray:
-        M = votes.n_members
         if self.scoring is None:
             objective: _Squared | RowScore = _Squared(*votes.error_correlation())
         else:
             objective = row_score(votes, self.scoring)
-        picks = np.empty((self.n_bags, self.n_steps), dtype=np.intp)
-        for b, members in enumerate(self._bags(M)):
-            part = objective if self.n_bags == 1 else objective.only(members)
-            local, error = _select(part, self.n_steps, self.n_initial)
-            picks[b] = members[local]
-        # (bags, steps, M): how often each member was picked up to each step.
-        counts = (picks[..., None] == np.arange(M)).cumsum(axis=1).mean(axis=0)
+        self.order_, error = _select(objective, self.n_steps, self.n_initial)
+        # (steps, M): how often each member was picked up to each step.
+        counts = (self.order_[:, None] == np.arange(votes.n_members)).cumsum(axis=0)
         weights: FloatArray = counts / np.arange(1, self.n_steps + 1)[:, None]
-        if self.n_bags > 1:
-            error = np.array([objective.error(w) for w in weights])
-        self.order_ = picks[0] if self.n_bags == 1 else picks
         self.path_ = Path(
             weights,
             error,
@@ -151,28 +128,15 @@ class GreedyPruner(Combiner):
             return "mean squared error"
         return "squared error of probabilities"
 
-    def _bags(self, M: int) -> list[IntArray]:
-        """Return the members of each bag, in ascending order."""
-        if self.n_bags == 1:
-            return [np.arange(M)]
-        rng = check_random_state(self.random_state)
-        size = max(1, round(self.bag_fraction * M))
-        return [np.sort(rng.permutation(M)[:size]) for _ in range(self.n_bags)]
-
 
 def _select(
-    objective: _Squared | RowScore, n_steps: int, n_initial: int | Literal["auto"]
+    objective: _Squared | RowScore, n_steps: int, n_initial: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the picks and the error after each of them."""
     objective.start()
     ranking = np.arange(0)
     if n_initial != 1:
         ranking = _ranking(objective.all_candidates(), n_steps)
-    if n_initial == "auto":
-        # The errors of the mean of the best 1, 2, ... members.
-        averages = [objective.add(int(m)) for m in ranking]
-        n_initial = int(np.argmin(averages)) + 1
-        objective.start()
     order = np.empty(n_steps, dtype=np.intp)
     error = np.empty(n_steps)
     for t in range(n_steps):
@@ -205,10 +169,6 @@ class _Squared:
         self.C, self.unit = C, unit
         self.start()
 
-    def only(self, members: IntArray) -> _Squared:
-        """Return the objective of some members."""
-        return _Squared(self.C[np.ix_(members, members)], self.unit)
-
     def start(self) -> None:
         """Forget all picks."""
         self.t, self.cCc = 0, 0.0
@@ -228,7 +188,3 @@ class _Squared:
         self.Cc += self.C[m]
         self.t += 1
         return in_squared_units(self.cCc / self.t**2, self.unit)
-
-    def error(self, w: FloatArray) -> float:
-        """Return w'Cw."""
-        return in_squared_units(w @ self.C @ w, self.unit)

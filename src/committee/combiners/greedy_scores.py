@@ -76,14 +76,6 @@ class RowScore:
         # How often each was picked; by row sum c_j^2 of the missing, picks with a vote.
         self.picks, self.missing, self.b = np.zeros(M), np.zeros(N), np.zeros(N)
 
-    def only(self, members: IntArray) -> RowScore:
-        """Return the objective of some members."""
-        present = None if self.present is None else self.present[members]
-        race = None if self.race is None else self.race.only(members)
-        return RowScore(
-            self.slabs[members], self.loss, self.total, present, self.n_votes, race
-        )
-
     def all_candidates(self) -> FloatArray:
         """Return the error with each of the members added."""
         return self._with(0, len(self.slabs))
@@ -511,10 +503,6 @@ class Race:
         rows = by_class[np.linspace(0, N - 1, _SAMPLE).round().astype(np.intp)]
         weights = None if s is None else s[rows]
         return cls(slabs[..., rows], rows, Areas(areas.y[rows], areas.codes, weights))
-
-    def only(self, members: IntArray) -> Race:
-        """Return the race of some members."""
-        return Race(self.slabs[members], self.rows, self.areas)
 
     def near(self, T: FloatArray) -> IntArray:
         """Return the candidates that lead, for sums T (c + 1, N)."""

@@ -20,18 +20,15 @@ from committee.cells.bcm import (
 )
 from committee.cells.choose import learn_metric
 from committee.coupled.kernel_machine import (
-    CHOSEN_CONSTRAINTS,
     LocalClassifierMixin,
     LocalKernel,
     LocalRegressorMixin,
 )
 from committee.coupled.rows import (
     Rows,
-    check_subsets,
     draw_subsets,
     warn_of_copies,
 )
-from committee.targets import at_least_two
 
 
 @dataclass(eq=False, repr=False)
@@ -39,13 +36,11 @@ class BayesianCommittee(LocalKernel):
     """Base of the two Bayesian committee machines."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CHOSEN_CONSTRAINTS,
+        **LocalKernel._parameter_constraints,
         "method": [StrOptions({"bcm", "grbcm"})],
         "subsets": [StrOptions({"cells", "random"})],
         "max_rows": [Interval(Integral, 2, None, closed="left")],
-        "metric": [StrOptions({"learned"}), None],
         "joint": ["boolean"],
-        "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
@@ -55,17 +50,38 @@ class BayesianCommittee(LocalKernel):
     _: KW_ONLY
     subsets: str = "cells"
     max_rows: int = 1000
-    metric: str | None = None
-    kernel: Any = None
-    gamma: float | None = None
-    alpha: float | None = None
     joint: bool = False
-    n_jobs: int | None = None
     random_state: RandomState = None
 
     @property
     def _machine(self) -> Any:
         return JointMachine(**vars(self.experts_)) if self.joint else self.experts_
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, subsets: Any = None
+    ) -> Self:
+        """Choose the kernel, fit the experts, and the slope of a classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,), or (N, T) for regression
+            Numbers, or labels of any type.
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
+        subsets : sequence of lists of row numbers, default=None
+            Disjoint lists of row numbers, one for each expert, instead of cells or
+            random subsets. They refer to this X, so they cannot be used in
+            cross-validation.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._target_rows(X, y, sample_weight)
+        self._keep(self._train(rows, subsets), rows)
+        return self
 
     def _train(self, rows: Rows, subsets: Any) -> CommitteeTraining:
         """Fit the experts to rows with targets."""
@@ -77,9 +93,7 @@ class BayesianCommittee(LocalKernel):
             n_jobs=self.n_jobs,
         )
         counted = rows.counted()
-        given = None
-        if subsets is not None:
-            given = check_subsets(subsets, None, rows.n_rows, counted)
+        given = self._given_subsets(rows, subsets)
         data = rows.take(counted)
         warn_of_copies(data.X, data.Y)
         self._turn = None
@@ -201,31 +215,6 @@ class BayesianCommitteeRegressor(LocalRegressorMixin, BayesianCommittee):
     (4, True)
     """
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, subsets: Any = None
-    ) -> Self:
-        """Choose the kernel and fit the experts.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,) or (N, T)
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-        subsets : sequence of lists of row numbers, default=None
-            Disjoint lists of row numbers, one for each expert, instead of cells or
-            random subsets. They refer to this X, so they cannot be used in
-            cross-validation.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._target_rows(X, y, sample_weight)
-        self._keep(self._train(rows, subsets))
-        return self
-
 
 class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
     """Bayesian committee machine for classification, fitted to targets +-1.
@@ -260,30 +249,3 @@ class BayesianCommitteeClassifier(LocalClassifierMixin, BayesianCommittee):
     >>> model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
     True
     """
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, subsets: Any = None
-    ) -> Self:
-        """Choose the kernel, fit the experts and the slope.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-            Labels of any type.
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-        subsets : sequence of lists of row numbers, default=None
-            As for `BayesianCommitteeRegressor`.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._target_rows(X, y, sample_weight)
-        training = self._train(rows, subsets)
-        used = np.unique(rows.y[np.concatenate(self.subsets_)])
-        at_least_two(self.classes_[used])
-        self._keep(training, rows.chunks())
-        return self

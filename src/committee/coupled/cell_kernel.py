@@ -17,7 +17,6 @@ from committee.cells.groups import RowChunks
 from committee.cells.model import base_of
 from committee.cells.train import train_around_trend
 from committee.coupled.kernel_machine import (
-    CHOSEN_CONSTRAINTS,
     LocalClassifierMixin,
     LocalKernel,
     LocalRegressorMixin,
@@ -39,14 +38,12 @@ class CellKernel(LocalKernel):
     """Base of the two estimators in cells."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CHOSEN_CONSTRAINTS,
+        **LocalKernel._parameter_constraints,
         "max_cell": [Interval(Integral, 2, None, closed="left")],
-        "metric": [StrOptions({"learned"}), None],
         "trend": ["boolean", None],
         "coupling": [Interval(Real, None, None, closed="neither"), None],
         "n_coupling": [AT_LEAST_ONE],
         "precision": [StrOptions({"auto", "double"})],
-        "n_jobs": [Integral, None],
     }
 
     cells_: CellModel = field(init=False)
@@ -58,15 +55,10 @@ class CellKernel(LocalKernel):
 
     max_cell: int = 1000
     _: KW_ONLY
-    metric: str | None = None
     trend: bool | None = None
-    kernel: Any = None
-    gamma: float | None = None
-    alpha: float | None = None
     coupling: float | None = None
     n_coupling: int = 32
     precision: str = "auto"
-    n_jobs: int | None = None
 
     @property
     def _machine(self) -> Any:
@@ -78,6 +70,28 @@ class CellKernel(LocalKernel):
             return super()._checked(check, X, y, s)
         self.__dict__.pop(self._fitted_attribute, None)
         return chunked_rows(self, check, X, y, s)
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the kernel, fit the cells, and the slope of a classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features), or a Dask array or frame
+            Rows of a Dask collection are sent once to the worker that fits their cell.
+            The result is the same as for arrays in memory.
+        y : array-like of shape (N,), or (N, T) for regression, or a Dask collection
+            Numbers, or labels of any type.
+        sample_weight : array-like of shape (N,) or a Dask collection, default=None
+            Sample weights.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._target_rows(X, y, sample_weight)
+        self._keep(self._train(rows.chunks(), rows.numbers()), rows)
+        return self
 
     def _train(self, rows: RowChunks, numbers: Any) -> CellTraining:
         """Fit the cells; `numbers` of the rows, None for rows of Dask collections."""
@@ -218,27 +232,6 @@ class CellKernelRegressor(LocalRegressorMixin, CellKernel):
     >>> f, std = cells.predict(X[:3], return_std=True)
     """
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the kernel and fit the cells.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-            Rows of a Dask collection are sent once to the worker that fits their cell.
-            The result is the same as for arrays in memory.
-        y : array-like of shape (N,) or (N, T), or a Dask collection
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._target_rows(X, y, sample_weight)
-        self._keep(self._train(rows.chunks(), rows.numbers()))
-        return self
-
 
 class CellKernelClassifier(LocalClassifierMixin, CellKernel):
     """Kernel machines in cells for classification, fitted to targets +-1.
@@ -276,25 +269,3 @@ class CellKernelClassifier(LocalClassifierMixin, CellKernel):
     >>> model.predict_set(X[400:403], 0.9).shape
     (3, 2)
     """
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the kernel, fit the cells and the slope.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features), or a Dask array or frame
-            As for `CellKernelRegressor`.
-        y : array-like of shape (N,), or a Dask collection
-            Labels of any type.
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._target_rows(X, y, sample_weight)
-        chunks = rows.chunks()
-        self._keep(self._train(chunks, rows.numbers()), chunks)
-        return self

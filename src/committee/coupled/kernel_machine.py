@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,11 +25,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from committee._typing import FloatArray, IntArray
 from committee._validation import Interval, StrOptions, check_size
 from committee.cells.bcm import CommitteeTraining
-from committee.cells.groups import RowChunks
 from committee.cells.train import CellTraining
 from committee.coupled.gram import in_blocks
 from committee.coupled.rows import (
+    ChunkedRows,
     Rows,
+    check_subsets,
     codes_of,
     label_rows,
     memory_rows,
@@ -37,7 +39,7 @@ from committee.coupled.rows import (
 from committee.distributed import lazy_rows, refuse_dask
 from committee.kernels import KERNELS, Kernel
 from committee.probabilities import fit_slope, slope_probabilities
-from committee.targets import ClassTargets, NumberTargets
+from committee.targets import ClassTargets, NumberTargets, at_least_two
 from committee.uncertainty.intervals import constant_interval, rank, scaled_interval
 from committee.uncertainty.mixins import KeepsHeldOutRows, SetMixin
 from committee.uncertainty.stored_rows import HeldOutResiduals, HeldOutScores
@@ -47,12 +49,6 @@ RIDGE_CONSTRAINTS: dict[str, Any] = {
     "kernel": [StrOptions(set(KERNELS)), callable],
     "gamma": [Interval(Real, 0, None, closed="neither"), None],
     "alpha": [Interval(Real, 0, None, closed="neither")],
-}
-#: The same where None stands for the choice of leave-one-out.
-CHOSEN_CONSTRAINTS: dict[str, Any] = {
-    **RIDGE_CONSTRAINTS,
-    "kernel": [*RIDGE_CONSTRAINTS["kernel"], None],
-    "alpha": [*RIDGE_CONSTRAINTS["alpha"], None],
 }
 
 
@@ -80,6 +76,10 @@ class KernelMachine(BaseEstimator):
 
     #: The attribute that only a fitted machine has.
     _fitted_attribute: ClassVar[str]
+    #: Of the classes for numbers and for labels.
+    _target_rows: Callable[..., Any]
+    classes_: Any
+    slope_: float
 
     def _checked(self, check: Callable[..., Rows], X: Any, y: Any, s: Any) -> Any:
         """Return checked rows; `check` is `regression_rows` or `label_rows`."""
@@ -121,6 +121,17 @@ class MemberMachine(KernelMachine):
     @abstractmethod
     def _member_view(self, outputs: FloatArray) -> FloatArray:
         """Return F of the outputs, (N, M, T)."""
+
+    def _given_subsets(
+        self, rows: Rows, subsets: Any, n_members: int | None = None
+    ) -> list[IntArray] | None:
+        """Return given subsets of the rows, checked, or None."""
+        if subsets is None:
+            return None
+        given = check_subsets(subsets, n_members, rows.n_rows, rows.counted())
+        if is_classifier(self):
+            at_least_two(self.classes_[np.unique(rows.y[np.concatenate(given)])])
+        return given
 
     @lazy_rows(tail=_member_axes)
     def member_predictions(self, X: Any, *, n_jobs: int | None = None) -> FloatArray:
@@ -210,17 +221,33 @@ _METHODS = ("scaled", "constant")
 Training = CellTraining | CommitteeTraining
 
 
+@dataclass(eq=False, repr=False)
 class LocalKernel(MemberMachine):
     """Base of estimators whose members have weights that depend on x."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **RIDGE_CONSTRAINTS,
+        # None stands for the choice of leave-one-out.
+        "kernel": [*RIDGE_CONSTRAINTS["kernel"], None],
+        "alpha": [*RIDGE_CONSTRAINTS["alpha"], None],
+        "metric": [StrOptions({"learned"}), None],
+        "n_jobs": [Integral, None],
+    }
     _fitted_attribute = "loo_error_"
 
-    n_jobs: int | None
-    _turn: FloatArray | None
-    subsets_: list[IntArray]
-    kernel_: Kernel
-    alpha_: float
-    loo_error_: float
+    _keep: ClassVar[Callable[..., None]]
+    _turn: FloatArray | None = field(init=False)
+    subsets_: list[IntArray] = field(init=False)
+    kernel_: Kernel = field(init=False)
+    alpha_: float = field(init=False)
+    loo_error_: float = field(init=False)
+
+    _: KW_ONLY
+    metric: str | None = None
+    kernel: Any = None
+    gamma: float | None = None
+    alpha: float | None = None
+    n_jobs: int | None = None
 
     @property
     @abstractmethod
@@ -335,7 +362,7 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
         s = np.sqrt(self._std(X) ** 2 + self._variance.noise[0])
         return scaled_interval(f, s, known.residual, known.spread, coverage)
 
-    def _keep(self, training: Training) -> None:
+    def _keep(self, training: Training, rows: Rows | ChunkedRows) -> None:
         """Store variances, and the residuals for intervals."""
         self.__dict__.pop("_held_out_rows", None)
         self._variance = training.variance
@@ -349,7 +376,7 @@ class LocalRegressorMixin(KeepsHeldOutRows, KernelRegressorMixin):
 class LocalClassifierMixin(SetMixin, KernelClassifierMixin):
     """Classes with probabilities and sets, by leave-one-out scores."""
 
-    def _keep(self, training: Training, rows: RowChunks) -> None:
+    def _keep(self, training: Training, rows: Rows | ChunkedRows) -> None:
         """Fit the slope, and store the scores for sets of classes.
 
         Rows of the fit are used if leave-one-out scores are missing because rows that
@@ -361,7 +388,7 @@ class LocalClassifierMixin(SetMixin, KernelClassifierMixin):
         if len(f):
             self.slope_ = fit_slope(both_sides(f), codes, s)
         else:
-            X, Y, weight = rows.sample()
+            X, Y, weight = rows.chunks().sample()
             self.slope_ = fit_slope(self._scores(X), codes_of(Y), weight)
         p = slope_probabilities(both_sides(f), self.slope_)
         every = np.ones(len(p), dtype=bool)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg import solve as dense_solve
 from scipy.linalg.lapack import dpotri
+from sklearn.base import is_classifier
 
 from committee._typing import FloatArray
 from committee._validation import fit_context
@@ -86,6 +87,29 @@ class LSSVM(KernelMachine):
     gamma: float | None = None
     alpha: float = 1.0
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Solve the linear system, and fit the slope of a classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, n_features)
+        y : array-like of shape (N,), or (N, T) for regression
+            Numbers, or labels of any type.
+        sample_weight : array-like of shape (N,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._target_rows(X, y, sample_weight)
+        rows = rows.take(rows.counted())
+        loo = self._solve(rows, leave_one_out=is_classifier(self))
+        if loo is not None:
+            self.slope_ = fit_slope(both_sides(loo), rows.y, rows.s)
+        return self
+
     def _solve(self, rows: Rows, *, leave_one_out: bool) -> FloatArray | None:
         """Solve for the targets of the rows; return their leave-one-out values."""
         X, _, Y, s = rows
@@ -140,25 +164,6 @@ class LSSVMRegressor(KernelRegressorMixin, LSSVM):
     [7.0]
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the linear system.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,) or (N, T)
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._target_rows(X, y, sample_weight)
-        self._solve(rows.take(rows.counted()), leave_one_out=False)
-        return self
-
 
 class LSSVMClassifier(KernelClassifierMixin, LSSVM):
     """Least squares support vector machine for classification.
@@ -185,31 +190,10 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
 
     Examples
     --------
-    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.base import is_classifier
+    from sklearn.datasets import make_moons
     >>> from committee import LSSVMClassifier
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> LSSVMClassifier(gamma=2.0, alpha=0.1).fit(X, y).score(X, y) > 0.98
     True
     """
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Solve the linear system and fit the link.
-
-        Parameters
-        ----------
-        X : array-like of shape (N, n_features)
-        y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        self
-        """
-        rows = self._target_rows(X, y, sample_weight)
-        rows = rows.take(rows.counted())
-        loo = self._solve(rows, leave_one_out=True)
-        assert loo is not None
-        self.slope_ = fit_slope(both_sides(loo), rows.y, rows.s)
-        return self

@@ -47,7 +47,7 @@ class Gate(ABC, BaseEstimator):
 
         f_ens(x) = sum_m g_m(x) f_m(x),    g_m(x) >= 0,  sum_m g_m(x) = 1
 
-    A subclass implements `_learn(Z, votes)` and `_weigh(Z, F)`. Z holds the columns that
+    A subclass implements `_learn(Z, votes)` and `_weigh(Z)`. Z holds the columns that
     the gate uses, scaled to mean zero and variance one on the rows of `fit`.
 
     Parameters
@@ -113,14 +113,12 @@ class Gate(ABC, BaseEstimator):
         self._learn(self._scaled(X), votes)
         return self
 
-    def weights(self, X: Any, F: Any = None) -> FloatArray:
+    def weights(self, X: Any) -> FloatArray:
         """Return g(x), the weight of every member on every row.
 
         Parameters
         ----------
         X : array-like or frame of shape (N, n_features)
-        F : array of shape (N, M) or (N, M, K), default=None
-            Predictions of the members for these rows, for gates that use them.
 
         Returns
         -------
@@ -128,8 +126,7 @@ class Gate(ABC, BaseEstimator):
             Weights >= 0; each row sums to one.
         """
         check_is_fitted(self)
-        X = self._inputs(X, reset=False)
-        return self._weigh(self._scaled(X), None if F is None else self._checked(X, F))
+        return self._weigh(self._scaled(self._inputs(X, reset=False)))
 
     def combine(self, X: Any, F: Any) -> FloatArray:
         """Return sum_m g_m(x) f_m(x).
@@ -143,8 +140,14 @@ class Gate(ABC, BaseEstimator):
         -------
         f_ens : array of shape (N,) or (N, K)
         """
-        F = check_predictions(F)
-        return weighted_by_row(F, self.weights(X, F))
+        F, G = check_predictions(F), self.weights(X)
+        wanted = (*G.shape, *([] if self._n_classes is None else [self._n_classes]))
+        if F.shape != wanted:
+            raise ValueError(
+                f"F must have shape {wanted}: the rows of X, and the members that this "
+                f"{type(self).__name__} was fitted on. Got shape {F.shape}."
+            )
+        return weighted_by_row(F, G)
 
     def check_inputs(self, X: Any) -> None:
         """Raise ValueError if the gate cannot use X, before any member is trained.
@@ -164,7 +167,7 @@ class Gate(ABC, BaseEstimator):
         """Learn from Z (N, d) and the votes on the same rows."""
 
     @abstractmethod
-    def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
+    def _weigh(self, Z: FloatArray) -> FloatArray:
         """Return G (N, M)."""
 
     def _inputs(self, X: Any, *, reset: bool) -> FloatArray:
@@ -192,18 +195,6 @@ class Gate(ABC, BaseEstimator):
     def _scaled(self, X: FloatArray) -> FloatArray:
         Z: FloatArray = (X - self._centre) / self._scale
         return Z
-
-    def _checked(self, X: FloatArray, predictions: Any) -> FloatArray:
-        """Return F; raise ValueError unless it has the shape that `fit` and X imply."""
-        F = check_predictions(predictions)
-        K = () if self._n_classes is None else (self._n_classes,)
-        wanted = (len(X), self.n_members_, *K)
-        if F.shape != wanted:
-            raise ValueError(
-                f"F must have shape {wanted}: the rows of X, and the members that this "
-                f"{type(self).__name__} was fitted on. Got shape {F.shape}."
-            )
-        return F
 
 
 def centre_and_scale(X: FloatArray, s: FloatArray) -> tuple[FloatArray, FloatArray]:

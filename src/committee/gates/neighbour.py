@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
@@ -26,7 +25,6 @@ from committee.votes import Votes
 
 #: Rows that are weighed at once.
 _BLOCK = 4096
-_FOR_NUMBERS = ("soft", "ola")
 #: Rows that the share is estimated on: zero with fewer, a sample with more.
 _LEAST_ROWS = 10
 _MOST_ROWS = 5000
@@ -46,20 +44,15 @@ class NeighbourGate(Gate):
     - "ola": the most accurate member among the neighbours (Woods, Kegelmeyer and Bowyer
       1997); for regression, the one with the smallest squared error. Members that tie
       get equal weights.
-    - "lca": the same, among the neighbours for which the member predicts the class that
-      it predicts at x.
-    - "knora-e": the members that are right on all neighbours; if there are none, on the
-      nearest k - 1, and so on (Ko, Sabourin and Britto 2008).
-    - "knora-u": one vote for each neighbour on which the member is right.
-    - "des-p": the members that are right more often than chance, 1 / K (Woloszynski et
-      al. 2012).
+    - "knora-u": one vote for each neighbour on which the member is right (Ko, Sabourin
+      and Britto 2008).
 
     If no member qualifies, all get equal weights. If a member made no prediction for any
-    neighbour, its accuracy on all its rows is used; with "knora-e" it gets no weight.
+    neighbour, its accuracy on all its rows is used; with "knora-u" it gets no weight.
 
     Parameters
     ----------
-    method : {"soft", "ola", "lca", "knora-e", "knora-u", "des-p"}, default="soft"
+    method : {"soft", "ola", "knora-u"}, default="soft"
         Regression takes "soft" and "ola".
     n_neighbors : int, default=7
         k. With fewer rows all of them are neighbours.
@@ -89,7 +82,7 @@ class NeighbourGate(Gate):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Gate._parameter_constraints,
-        "method": [StrOptions({"soft", "ola", "lca", "knora-e", "knora-u", "des-p"})],
+        "method": [StrOptions({"soft", "ola", "knora-u"})],
         "n_neighbors": [AT_LEAST_ONE],
         "static": [Combiner, None],
     }
@@ -104,27 +97,23 @@ class NeighbourGate(Gate):
 
     def _learn(self, Z: FloatArray, votes: Votes) -> None:
         """Store the rows, and the loss or success of every member on each."""
-        if votes.n_classes is None and self.method not in _FOR_NUMBERS:
+        if votes.n_classes is None and self.method == "knora-u":
             raise ValueError(
-                f"NeighbourGate(method={self.method!r}) is for classification. For "
-                'regression use method="soft" or "ola".'
+                'NeighbourGate(method="knora-u") is for classification. For regression '
+                'use method="soft" or "ola".'
             )
         mask, votes = votes.held_out, in_units(votes)
         self._present: BoolArray = np.ones((len(Z), 1), bool) if mask is None else mask
-        self._labels: IntArray | None = None
         if self.method == "soft" or votes.n_classes is None:
             worth = (errors_of(votes) ** 2).sum(axis=2)
         else:
-            labels = votes.F.argmax(axis=2)
-            worth = (labels == votes.y[:, None]).astype(np.float64)
-            if self.method == "lca":
-                self._labels = labels
+            right = votes.F.argmax(axis=2) == votes.y[:, None]
+            worth = right.astype(np.float64)
         self._worth: FloatArray = np.where(self._present, worth, 0.0)
         self._row_weights = votes.row_weights / votes.row_weights.mean()
         s = self._row_weights[:, None] * self._present
         counted = np.maximum(s.sum(axis=0), np.finfo(float).tiny)
         self._overall: FloatArray = (s * self._worth).sum(axis=0) / counted
-        self._correct = self._worth > 0 if self.method == "knora-e" else None
         k = min(self.n_neighbors, len(Z))
         self.neighbors_ = NearestNeighbors(n_neighbors=k)
         self.neighbors_.fit(Z)
@@ -155,87 +144,45 @@ class NeighbourGate(Gate):
         )
         return gate_share(static, gated, self._row_weights[rows])[0]
 
-    def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
+    def _weigh(self, Z: FloatArray) -> FloatArray:
         """Return G, block by block."""
-        if self.method == "lca" and F is None:
-            raise ValueError(
-                'NeighbourGate(method="lca") needs the predictions of the members: call '
-                "weights(X, F)."
-            )
         G = np.empty((len(Z), self.n_members_))
         for rows in gen_batches(len(Z), _BLOCK):
-            near = self.neighbors_.kneighbors(Z[rows], return_distance=False)
-            G[rows] = self._among(near, None if F is None else F[rows])
+            G[rows] = self._among(
+                self.neighbors_.kneighbors(Z[rows], return_distance=False)
+            )
         return G
 
-    def _among(self, near: IntArray, F: FloatArray | None) -> FloatArray:
+    def _among(self, near: IntArray) -> FloatArray:
         """Return the weights (n, M) of rows with these neighbours (n, k)."""
-        if self.method == "knora-e":
-            return _shares(_longest(self._streaks(near)))
         if self.method == "knora-u":
             return _shares(self._sums(near)[0])
         if self.method == "soft":
             share = self.gate_share_
             return (1.0 - share) * self._static + share * self._soft(near)
-        local = self._local(near, F)
-        if self.method == "des-p":
-            assert self._n_classes is not None
-            return _shares(local > 1.0 / self._n_classes)
+        local = self._local(near)
         best = local.min if self._n_classes is None else local.max
         return _shares(local == best(axis=1, keepdims=True))
 
     def _soft(self, near: IntArray) -> FloatArray:
         """Return h (n, M)."""
-        local = self._local(near, None)
-        return _shares(self._static * _relative(self._overall, local))
+        return _shares(self._static * _relative(self._overall, self._local(near)))
 
-    def _sums(
-        self, near: IntArray, counts: Callable[[IntArray], Any] = lambda rows: 1.0
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return sums of worth and of presence over the neighbours, (n, M) each.
-
-        `counts(rows)` returns the weights (n, M) of one neighbour of each row.
-        """
+    def _sums(self, near: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return sums of worth and of presence over the neighbours, (n, M) each."""
         total = np.zeros((len(near), self.n_members_))
         present = np.zeros_like(total)
         for rows in near.T:
-            s = self._row_weights[rows, None] * counts(rows)
+            s = self._row_weights[rows, None]
             total += s * self._worth[rows]
             present += s * self._present[rows]
         return total, present
 
-    def _local(self, near: IntArray, F: FloatArray | None) -> FloatArray:
+    def _local(self, near: IntArray) -> FloatArray:
         """Return mean worth (n, M) among the neighbours; without any, overall worth."""
-        if self._labels is None:
-            total, present = self._sums(near)
-        else:
-            assert F is not None
-            labels, here = self._labels, F.argmax(axis=2)
-            total, present = self._sums(near, lambda rows: labels[rows] == here)
+        total, present = self._sums(near)
         known = present > 0
         return np.where(known, total / np.where(known, present, 1.0), self._overall)
-
-    def _streaks(self, near: IntArray) -> IntArray:
-        """Return how many of the nearest rows a member passes without an error, (n, M).
-
-        Rows on which it abstains are skipped. A member that is right on none has zero.
-        """
-        assert self._correct is not None
-        failed = self._present & ~self._correct
-        alive = np.ones((len(near), self.n_members_), dtype=bool)
-        length = np.zeros(alive.shape, dtype=np.intp)
-        right = np.zeros(alive.shape, dtype=bool)
-        for rows in near.T:
-            alive &= ~failed[rows]
-            right |= alive & self._correct[rows]
-            length += alive
-        return np.where(right, length, 0)
-
-
-def _longest(streaks: IntArray) -> Any:
-    """Return a mask of the longest streaks in each row; False where all are zero."""
-    longest = streaks.max(axis=1, keepdims=True)
-    return (streaks == longest) & (longest > 0)
 
 
 def _shares(counts: Any) -> FloatArray:

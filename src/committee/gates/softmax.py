@@ -133,7 +133,7 @@ class SoftmaxGate(Gate):
         best = int(np.argmin(losses))
         return best, *gate_share(before, gated[best], votes.row_weights)
 
-    def _weigh(self, Z: FloatArray, F: FloatArray | None) -> FloatArray:
+    def _weigh(self, Z: FloatArray) -> FloatArray:
         """Return (1 - share) w + share softmax(log w + b + B z)."""
         if np.isinf(self.penalty_):
             return np.tile(self.static_weights_, (len(Z), 1))

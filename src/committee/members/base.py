@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -212,6 +212,15 @@ def with_class_weight(data: TrainingData, class_weight: Any) -> TrainingData:
     return replace(data, sample_weight=check_sample_weight(s, s))
 
 
+class Asked(NamedTuple):
+    """What a generator is asked for: members, in batches of a size."""
+
+    estimator: Member
+    data: TrainingData
+    size: int
+    how: GenerateOptions
+
+
 class BatchedGenerator(Generator):
     """Base class of generators that can train members in batches.
 
@@ -221,22 +230,16 @@ class BatchedGenerator(Generator):
     n_members: int
 
     @abstractmethod
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        size: int,
-        options: GenerateOptions,
-    ) -> Iterator[Generation]:
-        """Yield the members in batches of `size`."""
+    def batches(self, asked: Asked) -> Iterator[Generation]:
+        """Yield the members in batches of a size."""
 
     def generate(
         self, estimator: Member, data: TrainingData, **options: Any
     ) -> Generation:
         """Train the members; see `Generator.generate`."""
-        how = GenerateOptions(**options)
+        asked = Asked(estimator, data, self.n_members, GenerateOptions(**options))
         # Exhaust the iterator, so that the progress bar ends.
-        (batch,) = self.batches(estimator, data, self.n_members, how)
+        (batch,) = self.batches(asked)
         return batch
 
 

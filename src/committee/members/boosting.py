@@ -21,6 +21,7 @@ from committee._typing import (
 from committee._validation import AT_LEAST_ONE, COUNT_OR_SHARE, Interval, StrOptions
 from committee.linalg.programmes import SoftMargin, largest_soft_margin
 from committee.members.base import (
+    Asked,
     BatchedGenerator,
     GenerateOptions,
     Generation,
@@ -112,14 +113,9 @@ class AdaBoost(BatchedGenerator):
         total = generation.weights.sum()
         return replace(generation, weights=generation.weights / total)
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        size: int,
-        options: GenerateOptions,
-    ) -> Iterator[Generation]:
-        """Yield the members in batches of `size`, with their weights a_t."""
+    def batches(self, asked: Asked) -> Iterator[Generation]:
+        """Yield the members in batches of a size, with their weights a_t."""
+        estimator, data, size, options = asked
         seeds = _checked_seeds(self, data, options)
         state = _RowWeights(data, seeds, restarts=self.on_perfect == "restart")
         # A job is made after the weights of the previous one are known.
@@ -294,14 +290,9 @@ class Arcing(BatchedGenerator):
     def __init__(self, n_members: int = 100) -> None:
         self.n_members = n_members
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        size: int,
-        options: GenerateOptions,
-    ) -> Iterator[Generation]:
-        """Yield the members in batches of `size`."""
+    def batches(self, asked: Asked) -> Iterator[Generation]:
+        """Yield the members in batches of a size."""
+        estimator, data, size, options = asked
         seeds = _checked_seeds(self, data, options)
         mistakes = np.zeros(len(data))
         jobs = (

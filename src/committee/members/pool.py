@@ -24,6 +24,7 @@ from committee._validation import (
 from committee.ensembles.member_features import OnColumns, OnFeatures, Rotated
 from committee.ensembles.roster import names_of
 from committee.members.base import (
+    Asked,
     BatchedGenerator,
     GenerateOptions,
     Generation,
@@ -219,14 +220,9 @@ class CrossFittedGenerator(BatchedGenerator):
     ) -> list[Member]:
         """Return the members before training."""
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        size: int,
-        options: GenerateOptions,
-    ) -> Iterator[Generation]:
-        """Yield the members in batches of `size`."""
+    def batches(self, asked: Asked) -> Iterator[Generation]:
+        """Yield the members in batches of a size."""
+        estimator, data, size, options = asked
         self._validate_params()
         random = check_random_state(options.random_state)
         members = self._unfitted(estimator, data, random)

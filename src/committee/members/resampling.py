@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from committee._typing import FloatArray, IntArray, Member, Output
 from committee._validation import AT_LEAST_ONE, COUNT_OR_SHARE, Interval, safe_indexing
 from committee.members.base import (
+    Asked,
     BatchedGenerator,
-    GenerateOptions,
     Generation,
     Sample,
     TrainingData,
@@ -42,14 +42,9 @@ class _Resampling(BatchedGenerator):
         """Return the number of seeds that `sample` needs."""
         return self.n_members
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        size: int,
-        options: GenerateOptions,
-    ) -> Iterator[Generation]:
-        """Yield the members in batches of `size`."""
+    def batches(self, asked: Asked) -> Iterator[Generation]:
+        """Yield the members in batches of a size."""
+        estimator, data, size, options = asked
         self._validate_params()
         rng = check_random_state(options.random_state)
         row_seeds = draw_seeds(rng, self.n_seeds())

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state
@@ -30,7 +30,7 @@ from committee.mixtures.em import Data, Trace, run_from_cells, seeded
 from committee.mixtures.gate_tree import GateTree
 from committee.mixtures.parts import ROWS_FOR_EACH, Round, assign_rows, rounds
 from committee.predictions import predict_members, weighted_by_row
-from committee.targets import ClassTargets, NumberTargets, at_least_two
+from committee.targets import ClassTargets, FitsArrays, NumberTargets, at_least_two
 from committee.uncertainty.mixins import IntervalMixin, SetMixin
 from committee.votes import Votes
 
@@ -48,7 +48,7 @@ def _expert_axes(model: BaseMixture) -> tuple[int, ...]:
 
 
 @dataclass(eq=False, repr=False)
-class BaseMixture(BaseEstimator):
+class BaseMixture(FitsArrays):
     """Experts behind a gate, trained together: options, fit, and sum_m g_m(x) f_m(x)."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

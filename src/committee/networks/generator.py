@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
@@ -18,6 +17,7 @@ from committee._parallel import bar_with_text, results_of
 from committee._typing import BoolArray, FloatArray, IntArray, Member
 from committee._validation import AT_LEAST_ONE, Interval, StrOptions
 from committee.members.base import (
+    Asked,
     BatchedGenerator,
     GenerateOptions,
     Generation,
@@ -37,7 +37,6 @@ from committee.networks.training import (
     MemberRows,
     TrainedNetwork,
     blocks_of,
-    interruptible,
     stopping_sample,
     train_block,
 )
@@ -128,14 +127,9 @@ class Networks(BatchedGenerator):
         """Return the default estimator: a network of the same task as the default tree."""
         return NetworkClassifier() if is_classifier(tree()) else NetworkRegressor()
 
-    def batches(
-        self,
-        estimator: Member,
-        data: TrainingData,
-        size: int,
-        options: GenerateOptions,
-    ) -> Iterator[Generation]:
-        """Yield the members in batches of `size`."""
+    def batches(self, asked: Asked) -> Iterator[Generation]:
+        """Yield the members in batches of a size."""
+        estimator, data, size, options = asked
         self._validate_params()
         self._check(estimator, data, size, options.held_out)
         root = int(draw_seeds(check_random_state(options.random_state), 1)[0])
@@ -146,21 +140,15 @@ class Networks(BatchedGenerator):
             numbers = np.arange(start, min(start + size, self.n_members))
             rows = self._rows(template, data, numbers, root)
             networks = self._train(template, arrays, rows, numbers, root, options)
-            kept = [i for i, network in enumerate(networks) if network is not None]
             members = [
-                _member(template, arrays, data, networks[i], _seed(root, numbers[i]))
-                for i in kept
+                _member(template, arrays, data, network, _seed(root, m))
+                for m, network in zip(numbers, networks, strict=True)
             ]
-            stopped = _interrupted(networks)
+            known: Any = ()
             if options.held_out:
-                begun = [networks[i] for i in kept], [rows[i] for i in kept]
                 empty = data.empty_predictions()
-                F, mask = predict_held_out(members, *begun, arrays, Z, empty)
-                yield Generation(members, F, mask)
-            else:
-                yield Generation(members)
-            if stopped:
-                return
+                known = predict_held_out(members, networks, rows, arrays, Z, empty)
+            yield Generation(members, *known)
 
     def _check(
         self, estimator: Any, data: TrainingData, size: int, held_out: bool
@@ -232,33 +220,32 @@ class Networks(BatchedGenerator):
         numbers: IntArray,
         root: int,
         options: GenerateOptions,
-    ) -> list[TrainedNetwork | None]:
-        """Return the trained networks; None for each that Ctrl-C kept from starting."""
+    ) -> list[TrainedNetwork]:
+        """Return the trained networks."""
         settings = template.training_settings(
             arrays, coupling=float(self.coupling), weighted=self.data != "bagging"
         )
         seeds = [_sequence(root, m, _OF_TRAINING) for m in numbers]
-        found: list[TrainedNetwork | None] = [None] * len(rows)
+        found: dict[int, TrainedNetwork] = {}
         if self.joint:
             blocks = [Block(np.arange(len(rows)), rows[:1], seeds, bool(self.share))]
         else:
             blocks = blocks_of(settings, rows, seeds, n_jobs=options.n_jobs)
         bar = bar_with_text(len(rows), "training", options.verbose)
-        with interruptible() as interruption, bar as advance:
+        with bar as advance:
 
             def report(epoch: int, running: int, loss: float) -> None:
                 advance(0, f"epoch {epoch}, held-out loss {loss:.4g}")
 
-            how = interruption, report if options.verbose else None
+            told = report if options.verbose else None
             calls = (
-                delayed(train_block)(settings, arrays, block, *how) for block in blocks
+                delayed(train_block)(settings, arrays, block, told) for block in blocks
             )
             results = results_of(calls, options.n_jobs, prefer="threads")
             for block, networks in zip(blocks, results, strict=True):
-                for m, network in zip(block.members, networks, strict=True):
-                    found[m] = network
+                found.update(zip(block.members.tolist(), networks, strict=True))
                 advance(len(networks), "")
-        return found
+        return [found[m] for m in range(len(rows))]
 
     def _sampler(self) -> Any:
         """Return the generator that draws rows like this one."""
@@ -306,29 +293,12 @@ def _member(
 ) -> Network:
     """Return a trained network as a fitted estimator."""
     member: Network = clone(template).set_params(random_state=seed)
-    for name in ("n_features_in_", "feature_names_in_", "edges_"):
+    for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(template, name):
             setattr(member, name, getattr(template, name))
     if data.n_classes is not None:
         member.classes_ = np.arange(data.n_classes)
     return member.hold(arrays, network)
-
-
-def _interrupted(networks: Sequence[TrainedNetwork | None]) -> bool:
-    """Return whether Ctrl-C came, and warn about the members it affected."""
-    begun = [network for network in networks if network is not None]
-    cut = [network.n_epochs for network in begun if not network.finished]
-    if len(begun) == len(networks) and not cut:
-        return False
-    if not begun:
-        raise KeyboardInterrupt
-    short = f", {len(cut)} of them for no more than {max(cut)} epochs," if cut else ""
-    warnings.warn(
-        f"Ctrl-C ended the training: {len(begun)} of {len(networks)} networks are "
-        f"trained{short} and kept.",
-        stacklevel=8,  # the line that called fit
-    )
-    return True
 
 
 def predict_held_out(
@@ -359,7 +329,7 @@ def predict_held_out(
     arrays : TrainingArrays
         The arrays of the training.
     Z : array of shape (N, d)
-        Checked rows, embedded.
+        Checked rows.
     empty : array of shape (N,) or (N, K)
         An array with the shape of one member's predictions.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_random_state
@@ -28,12 +28,9 @@ from committee.networks.training import (
 )
 from committee.networks.training_arrays import (
     TrainingArrays,
-    piecewise_linear,
-    quantile_edges,
-    relu_layer,
     standardise,
 )
-from committee.targets import ClassTargets, NumberTargets
+from committee.targets import ClassTargets, FitsArrays, NumberTargets
 
 
 def outputs(
@@ -69,13 +66,12 @@ def _refuse_categories(X: Any) -> None:
 
 
 @dataclass(eq=False, repr=False)
-class Network(BaseEstimator):
+class Network(FitsArrays):
     """Options, training and weights of networks for numbers and for classes."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "hidden_layer_sizes": ["array-like", AT_LEAST_ONE],
         "activation": [StrOptions({"relu", "tanh"})],
-        "n_bins": [AT_LEAST_ONE, None],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
@@ -88,12 +84,10 @@ class Network(BaseEstimator):
 
     coefs_: list[FloatArray] = field(init=False)
     intercepts_: list[FloatArray] = field(init=False)
-    edges_: list[FloatArray] | None = field(init=False)
 
     hidden_layer_sizes: int | Sequence[int] = (50, 50)
     _: KW_ONLY
     activation: str = "relu"
-    n_bins: int | None = None
     learning_rate: float = 0.01
     weight_decay: float = 0.01
     dropout: float = 0.0
@@ -104,14 +98,9 @@ class Network(BaseEstimator):
     random_state: RandomState = None
 
     def _check_X(self, X: Any, *, reset: bool) -> FloatArray:
-        """Return X as an array, embedded; with `reset`, store its columns and bins."""
+        """Return X as an array; with `reset`, store its columns."""
         _refuse_categories(X)
-        X = validate_data(self, X, dtype=np.float64, reset=reset)
-        if reset:
-            self.edges_ = None
-            if self.n_bins is not None:
-                self.edges_ = quantile_edges(X, self.n_bins)
-        return X if self.edges_ is None else piecewise_linear(X, self.edges_)
+        return validate_data(self, X, dtype=np.float64, reset=reset)  # type: ignore[no-any-return]
 
     def training_settings(
         self, arrays: TrainingArrays, *, coupling: float = 0.0, weighted: bool = True
@@ -159,7 +148,6 @@ class Network(BaseEstimator):
         rows = self.own_rows(counted, np.random.default_rng(for_rows))
         block = Block(np.arange(1), [rows], [for_training])
         (network,) = train_block(self.training_settings(arrays), arrays, block)
-        assert network is not None
         return self.hold(arrays, network)
 
     def own_rows(self, rows: IntArray, random: np.random.Generator) -> MemberRows:
@@ -185,17 +173,9 @@ class Network(BaseEstimator):
         Returns
         -------
         network : MLPRegressor or MLPClassifier
-            Bins become its first layer, of relu units.
-
-        Raises
-        ------
-        ValueError
-            If there are bins, and `activation` is not "relu".
         """
         check_is_fitted(self, "coefs_")
         coefs, intercepts = list(self.coefs_), list(self.intercepts_)
-        if self.edges_ is not None:
-            coefs, intercepts = _with_bins(self, coefs, intercepts)
         hidden = tuple(W.shape[1] for W in coefs[:-1])
         options = {"hidden_layer_sizes": hidden, "activation": self.activation}
         if not is_classifier(self):
@@ -232,10 +212,6 @@ class NetworkRegressor(NumberTargets, Network):
     hidden_layer_sizes : int or sequence of int, default=(50, 50)
     activation : {"relu", "tanh"}, default="relu"
         g.
-    n_bins : int, default=None
-        Replace every column by at most this many numbers, one for each bin between
-        quantiles of the training rows: the piecewise-linear embedding of
-        `committee.networks.training_arrays`.
     learning_rate : float, default=0.01
     weight_decay : float, default=0.01
         Every step subtracts learning_rate x weight_decay of the weights; intercepts do
@@ -257,8 +233,6 @@ class NetworkRegressor(NumberTargets, Network):
     ----------
     coefs_ : list of arrays of shape (in, out)
     intercepts_ : list of arrays of shape (out,)
-    edges_ : list of arrays, or None
-        Edges of the bins of every column, with `n_bins`.
     n_iter_ : int
         Number of epochs run.
     validation_loss_ : float
@@ -285,7 +259,7 @@ class NetworkClassifier(ClassTargets, Network):
 
     Parameters
     ----------
-    hidden_layer_sizes, activation, n_bins, learning_rate, weight_decay :
+    hidden_layer_sizes, activation, learning_rate, weight_decay :
         As for `NetworkRegressor`.
     dropout, batch_size, max_epochs, patience, validation_fraction, random_state :
         As for `NetworkRegressor`.
@@ -293,7 +267,7 @@ class NetworkClassifier(ClassTargets, Network):
     Attributes
     ----------
     classes_ : array of shape (K,)
-    coefs_, intercepts_, edges_, n_iter_, n_features_in_ :
+    coefs_, intercepts_, n_iter_, n_features_in_ :
         As for `NetworkRegressor`.
     validation_loss_ : float
         Smallest log-loss on the validation rows; NaN without any.
@@ -311,20 +285,6 @@ class NetworkClassifier(ClassTargets, Network):
         """Return the softmax of the outputs (N, K)."""
         p: FloatArray = softmax(scores, axis=1)
         return p
-
-
-def _with_bins(
-    network: Any, coefs: list[FloatArray], intercepts: list[FloatArray]
-) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return coefficients and intercepts with the bins as the first layer."""
-    if network.activation != "relu":
-        raise ValueError(
-            "Bins become a layer of relu units, and scikit-learn's networks "
-            'have one activation for all layers: train with activation="relu". Got '
-            f"{network.activation!r}; committee.save can store this network."
-        )
-    A, a, B = relu_layer(network.edges_)
-    return [A, B @ coefs[0], *coefs[1:]], [a, *intercepts]
 
 
 def _holding(
