@@ -387,6 +387,21 @@ class Export(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Merge(Options):
+    """Write several LightGBM, XGBoost or CatBoost files as one model of that library."""
+
+    models: list[str] = _argument(
+        "MODEL", "Files of one library: .txt (LightGBM), .json, .ubj or .cbm."
+    )
+    output: str = option(..., "File to write, for example one.txt.", "--output", "-o")
+    weight: list[float] | None = option(
+        None,
+        "Weight of the raw scores of a file; once for each. Default: their mean.",
+        metavar="NUMBER",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Inspect(Options):
     """Show what a model file contains: members, weights, columns, versions."""
 
@@ -423,5 +438,6 @@ COMMANDS = {
     Inspect: "evaluate",
     Report: "evaluate",
     Export: "export",
+    Merge: "export",
     Demo: "demo",
 }
