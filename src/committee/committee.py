@@ -93,11 +93,11 @@ class CommitteeClassifier(SetMixin, ClassTargets, BaseCommittee):
     Attributes
     ----------
     members_ : list of fitted estimators
-        Indices of the members with a nonzero weight. They predict class codes.
+        The members with a nonzero weight. They predict class codes.
     member_names_ : list of str
         Names given in a `Pool` or to `prune`, or number and class.
     weights_ : array of shape (M,)
-        Weight of each of `members_`, as the sum uses them. The weights of log pools and
+        Weight of each of `members_`, in the weighted sum. The weights of log pools and
         of EP need not sum to one. `combiner_.weights_` has the weights of all.
     n_members_ : int
     support_ : array of shape (M,)

@@ -234,7 +234,7 @@ class Combiner(ABC, BaseEstimator):
     def check_members(self, F: Any) -> None:
         """Raise ValueError if the number or names of members differ from those in `fit`.
 
-        The checks are the same as in `validate_data`, whose messages speak of features.
+        The checks are those of `validate_data`, whose messages would mention features.
         F is an array or a frame of shape (n, M) or (n, M, K).
         """
         names, n_members = column_names(F), F.shape[1]

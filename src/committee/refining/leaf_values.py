@@ -28,7 +28,7 @@ class Squares(NamedTuple):
         Zeros and ones.
     y : array of shape (N, T)
     weight : array of shape (N,) or (N, T)
-        Of the rows, for each column of y where they differ.
+        Row weights, for each column of y if they differ.
     """
 
     Z: Any

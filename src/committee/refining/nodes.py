@@ -107,7 +107,7 @@ class Nodes:
         return found
 
     def columns(self, cut: BoolArray) -> tuple[IntArray, IntArray]:
-        """Return the leaves that a cut leaves, (L,), and each node's number there.
+        """Return the leaves that remain after a cut, (L,), and the new number of each node.
 
         The latter is -1 at nodes above the leaves.
         """
