@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 
 from committee import CoupledKernelClassifier, OrderPruner
+from committee.probabilities import fit_slope
 
 
 def test_hard_votes_are_the_weighted_signs():
@@ -28,7 +29,10 @@ def test_rows_of_the_only_member_with_a_weight_do_not_calibrate_it():
     best = OrderPruner("best", n_members=1)
     model = CoupledKernelClassifier(2, combiner=best, random_state=0).fit(X, y)
     assert sorted(model.weights_) == [0.0, 1.0]
-    assert np.isfinite(model.predict_proba(X)).all()
+    others = model.subsets_[int(model.weights_.argmin())]
+    expected = fit_slope(model._scores(X[others]), y[others], None)
+    assert model.slope_ == pytest.approx(expected)
+    assert model.slope_ != pytest.approx(fit_slope(model._scores(X), y, None))
 
 
 @pytest.mark.parametrize("K", [2, 3])

@@ -87,6 +87,18 @@ class Losses:
         return np.mean(self.losses if rows is None else self.losses[rows]), 0.0
 
 
+def search_of(limits, folds, *sizes):
+    """A search that has found committees of these losses; the whole has 2 everywhere."""
+    refiner = SimpleNamespace(folds=folds, measure=None)
+    search = _Search(refiner, np.arange(2), np.ones(2), limits)
+    for n, losses in enumerate(sizes):
+        known = dict.fromkeys(Refined._fields) | {"committee": SimpleNamespace()}
+        known |= {"before": Losses(np.full(8, 2.0)), "after": Losses(losses)}
+        search.found.append(Refined(**known))
+        search.sizes.append(SimpleNamespace(n_bytes=n))
+    return search
+
+
 @pytest.mark.parametrize("limits", [Limits(max_bytes=9), Limits(tolerance=0.1)])
 def test_the_error_of_the_best_size_includes_its_choice(limits):
     """Two sizes, four folds of two rows; the whole has an error of 2.
@@ -96,19 +108,23 @@ def test_the_error_of_the_best_size_includes_its_choice(limits):
     error and by its bytes; the rows without fold 0 (2.5) choose the second.
     """
     folds = np.arange(8).reshape(4, 2)
-    first, second, whole = (np.full(8, loss) for loss in (2.5, 2.1, 2.0))
+    first, second = np.full(8, 2.5), np.full(8, 2.1)
     first[folds[0]] = 0.0
-    refiner = SimpleNamespace(folds=folds, measure=None)
-    search = _Search(refiner, np.arange(2), np.ones(2), limits)
-    for n, losses in enumerate((first, second)):
-        known = dict.fromkeys(Refined._fields) | {"committee": SimpleNamespace()}
-        known |= {"before": Losses(whole), "after": Losses(losses)}
-        search.found.append(Refined(**known))
-        search.sizes.append(SimpleNamespace(n_bytes=n))
+    search = search_of(limits, folds, first, second)
     made = search.result()
     assert made is search.found[0].committee
     expected = np.where(np.arange(8) < 2, second, first)
     assert made._refined.refined.after.losses.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("losses", "within"),
+    [((), False), ((2.5, 2.1), True), ((2.1, 2.5), False), ((2.2,), True)],
+)
+def test_the_last_size_decides_whether_a_tolerance_is_kept(losses, within):
+    """Of a tenth: an error of 2.2 at most."""
+    sizes = [np.full(8, loss) for loss in losses]
+    assert search_of(Limits(tolerance=0.1), None, *sizes).within() == within
 
 
 def test_progress_goes_to_standard_error(capsys):
