@@ -4,8 +4,9 @@ python -m benchmarks budgets [SET ...] [--pools FOLDER]
 
 A half, a quarter and a tenth of the seconds of all models for one row. "drop the worst" is
 AutoGluon's way to keep to `infer_limit`: the model of the largest error is left out until
-the others fit, and these are weighed by greedy selection. Ratios of log-loss (RMSE) to
-greedy selection from all models, as in `benchmarks arena`, whose pools it uses.
+the others fit, and these are weighed by greedy selection. Costs enter the choice of the
+model that `BudgetPruner` removes, not the selection of its combiner. Ratios of log-loss
+(RMSE) to greedy selection from all models, as in `benchmarks arena`, whose pools it uses.
 """
 
 import argparse

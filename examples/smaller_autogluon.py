@@ -4,7 +4,7 @@ Can an AutoGluon predictor be smaller and better?
 
 AutoGluon trained ten models on a generated table with two classes. Its own weights use four of
 them. Two, weighed by a committee, need a tenth of the bytes and a sixth of the time at the same
-log-loss; three have clearly less.
+log-loss.
 """
 
 # %%

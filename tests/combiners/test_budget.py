@@ -38,6 +38,16 @@ def test_the_best_pair_within_the_budget(rng):
     assert tuple(pruner.support_) == min(tried, key=tried.get) == (1, 2)
 
 
+def test_a_member_without_weight_may_replace_the_one_that_leaves(rng):
+    """A cheap and noisy copy is worth nothing beside its original, but much without it."""
+    y = rng.normal(size=4000)
+    F = y[:, None] + rng.normal(size=(4000, 3)) * [0.6, 0.5, 0.0]
+    F[:, 2] = F[:, 0] + 0.3 * rng.normal(size=4000)
+    assert SimplexWeights().fit(F, y).support_.tolist() == [0, 1]
+    pruner = BudgetPruner(SimplexWeights(), costs=[5.0, 5.0, 1.0], budget=6.0)
+    assert pruner.fit(F, y).support_.tolist() == [1, 2]
+
+
 def test_a_member_leaves_by_what_it_is_worth_for_its_cost(rng):
     """Two members are worth the same; the one that costs more goes."""
     y = rng.normal(size=3000)

@@ -29,7 +29,8 @@ class BudgetPruner(Combiner):
     L is the log-loss, or the mean squared error, of the weights that the combiner
     learns on the members S. L_m is the loss of the same weights without member m, the
     others scaled to the same sum. The member with the smallest gain per unit of cost is
-    removed and the combiner refitted, until the budget is met.
+    removed and the combiner refitted, until the budget is met. Members without a weight
+    stay in S. Costs enter this choice only, not the weights of the combiner.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class BudgetPruner(Combiner):
             if c[S[kept]].sum() <= self.budget * (1 + 1e-12):
                 break
             worth = _worth(fitted, votes, S, kept) / c[S[kept]]
-            S = np.delete(S[kept], int(worth.argmin()))
+            S = np.delete(S, kept[worth.argmin()])
         self.combiner_ = fitted
         self.floor_, self.offsets_ = fitted.floor_, fitted.offsets_
         self.intercept_ = fitted.intercept_
