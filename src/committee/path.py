@@ -1,9 +1,9 @@
 """Path: the committees of every size that a combiner went through, in one run.
 
-Raising the evidence, putting members in an order and picking them greedily all leave
-a sequence of committees behind. A combiner's path holds their weights; the path of a
-committee that was made by `prune` also has errors on rows that did not choose, bytes
-and seconds, and hands out committees.
+Maximising the evidence, ordering members and greedy selection all pass through a
+sequence of committees. A combiner's path holds their weights. The path of a committee
+made by `prune` also has errors on rows not used to choose, bytes and seconds, and
+returns committees.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def places(score: FloatArray) -> IntArray:
 def least(
     score: FloatArray, rank: IntArray, free: BoolArray, *, unit: float = 1.0
 ) -> int:
-    """Return the free member with the smallest score; among equal scores, of least rank."""
+    """Return the free member with the smallest score; among equal scores, the lowest rank."""
     members = np.flatnonzero(free)
     tied = members[score[members] <= score[members].min() + TIE * unit]
     return int(tied[rank[tied].argmin()])

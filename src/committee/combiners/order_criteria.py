@@ -83,7 +83,7 @@ def orientation(votes: Votes) -> tuple[FloatArray, IntArray]:
 
 
 def complementarity(votes: Votes) -> IntArray:
-    """Add the member that is right most often where the committee is wrong.
+    """Add the member with the best accuracy where the committee is wrong.
 
         s_u = argmax_k  mean_n [ vote_k(n) = y_n ] b_n
 
@@ -235,7 +235,7 @@ def kl(votes: Votes, smoothing: float = 0.01) -> IntArray:
 
 
 def _most_divergent(J: FloatArray, ballots: Ballots) -> IntArray:
-    """Return the pair of largest J, then the members of largest sum over the chosen."""
+    """Return the pair with the largest J, then always the largest sum over the chosen."""
     rank = ballots.rank
     # Both members of the pair of largest J have this maximum: rank decides.
     total = J.max(axis=1)
@@ -343,7 +343,7 @@ def lower_left_hull(x: FloatArray, y: FloatArray) -> IntArray:
 
 
 def agreement(ballots: Ballots) -> Agreement:
-    """Return how alike every pair votes on the rows on which both do."""
+    """Return the agreement of every pair on the rows on which both vote."""
     return Agreement(*ballots.total(_agreement_sums))
 
 

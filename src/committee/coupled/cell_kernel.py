@@ -82,7 +82,7 @@ class CellKernel(LocalKernel):
             The result is the same as for arrays in memory.
         y : array-like of shape (N,), or (N, T) for regression, or a Dask collection
             Numbers, or labels of any type.
-        sample_weight : array-like of shape (N,) or a Dask collection, default=None
+        sample_weight : array-like of shape (N,), default=None
             Sample weights.
 
         Returns
