@@ -241,7 +241,7 @@ class JointSystem:
         return solve
 
     def precision(self, cell: int, coupling: float) -> FloatArray:
-        """Return G, (b, b): what agreement on its own borders takes off V_i.
+        """Return G, (b, b): the reduction of V_i by agreement on its own borders.
 
             V_i(x, x) - V_i(x, B) G V_i(B, x),    G = sign (alpha / nu I + S)^-1 sign
 

@@ -128,7 +128,7 @@ class Networks(BatchedGenerator):
         return NetworkClassifier() if is_classifier(tree()) else NetworkRegressor()
 
     def batches(self, asked: Asked) -> Iterator[Generation]:
-        """Yield the members in batches of a size."""
+        """Yield the members in batches of `size`."""
         estimator, data, size, options = asked
         self._validate_params()
         self._check(estimator, data, size, options.held_out)

@@ -23,7 +23,7 @@ def priced_cut(nodes: Nodes, value: FloatArray, price: float) -> BoolArray:
     ----------
     nodes : Nodes
     value : array of shape (n_nodes, T)
-        v; only rows of leaves are looked at.
+        v; only the values of leaves are used.
     price : float
 
     Returns

@@ -37,7 +37,7 @@ class Squares(NamedTuple):
 
 
 def leaf_incidence(leaves: IntArray, n_leaves: int) -> Any:
-    """Return Z (N, L): 1 where a row comes to a leaf, k entries in a row.
+    """Return Z (N, L): 1 if a row falls into a leaf, with k ones in each row.
 
     Parameters
     ----------

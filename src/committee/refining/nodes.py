@@ -190,8 +190,8 @@ def shrunk_values(
 
         v'_root = v_root,   v'_t = v'_parent + (v_t - v_parent) / (1 + strength / n_parent)
 
-    n is the weight of the training rows in a node. Strength 0 changes nothing, infinity
-    makes every tree its root.
+    n is the weight of the training rows in a node. Strength 0 changes nothing; infinity
+    reduces every tree to its root.
 
     Parameters
     ----------
