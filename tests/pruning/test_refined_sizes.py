@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from committee import PrunedClassifier, prune, refine
+from committee import PrunedClassifier, SimplexWeights, prune, refine
 from committee.ensembles import roster_of
 from committee.pruning.pair_errors import PairErrors
 from committee.pruning.refined_sizes import Limits, _Search, checked_limits
@@ -75,6 +75,20 @@ def test_trees_are_chosen_again_for_each_fold():
             assert one.n_votes.tolist() == expected.tolist()
     members = refiner.pairs.greedy_order(np.arange(20), 4)
     assert made.support_.tolist() == np.sort(members).tolist()
+
+
+def test_other_trees_than_the_chosen_ones_are_judged_with_equal_weights():
+    """15 of 20 trees make one group of the other 5 and the first 10 of the chosen."""
+    X, y = make_friedman1(200, random_state=0)
+    forest = RandomForestRegressor(20, random_state=0).fit(X, y)
+    made = prune(forest, X, y, oob=True, refine=True, combiner=SimplexWeights())
+    refiner = made._refined.refiner
+    w = np.arange(1.0, 16.0) / 120.0
+    (others,) = refiner._groups(np.arange(15), w)
+    np.testing.assert_allclose(others.w, 1 / 15)
+    w = np.arange(1.0, 21.0) / 210.0
+    (own,) = refiner._groups(np.arange(20), w)
+    np.testing.assert_array_equal(own.w, w)
 
 
 @dataclass
