@@ -213,7 +213,7 @@ def with_class_weight(data: TrainingData, class_weight: Any) -> TrainingData:
 
 
 class Asked(NamedTuple):
-    """What a generator is asked for: members, in batches of a size."""
+    """Protocol of generators that yield members in batches of `size`."""
 
     estimator: Member
     data: TrainingData

@@ -82,7 +82,7 @@ def refit(
     start : array of shape (L, T)
         c0.
     guess : array of shape (L, T), default=None
-        Where to begin, c0 unless given: the solution for a ridge nearby.
+        Where to start, for example the solution for a similar ridge. None means c0.
     tol : float, default=1e-6
         Of the residual, as a share of the right-hand side, in every column.
 

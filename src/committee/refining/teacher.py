@@ -1,4 +1,4 @@
-"""What the whole ensemble teaches a few of its trees: functions of arrays.
+"""Targets that the whole ensemble gives to a few of its trees: functions of arrays.
 
 A teacher that has seen a row cannot help to judge anything on it. So there are targets
 for each fold, of leaves without the rows of the fold.
