@@ -213,7 +213,7 @@ def with_class_weight(data: TrainingData, class_weight: Any) -> TrainingData:
 
 
 class Asked(NamedTuple):
-    """Protocol of generators that yield members in batches of `size`."""
+    """Arguments of a generator that trains members in batches."""
 
     estimator: Member
     data: TrainingData
