@@ -20,12 +20,7 @@ from committee import (
     LeastSquares,
     error_correlation,
 )
-from committee.ep import (
-    PRICE,
-    classification_path,
-    classification_posterior,
-    preferred,
-)
+from committee.ep import PRICE, classification_path, classification_posterior, preferred
 from committee.members import Generation, TrainingData
 from committee.predictions import predict_all
 

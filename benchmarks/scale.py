@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks._timing import show
 from committee import EPPruner
-from committee.ep import ChunkedProbitRows
+from committee.ep.chunked_rows import ChunkedProbitRows
 
 MEMBERS = 100
 

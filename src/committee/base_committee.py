@@ -29,7 +29,7 @@ from committee._validation import (
 from committee.calibration import Calibration
 from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
-from committee.distributed import is_dask, lazy_rows
+from committee.distributed.collections import is_dask, lazy_rows
 from committee.ensembles import Rebuilt, Roster, Round, rebuilt
 from committee.ensembles.roster import feature_importances, kind_of_member, with_rows
 from committee.ensembles.training_rows import digest

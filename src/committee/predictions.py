@@ -19,7 +19,7 @@ from sklearn.utils.parallel import delayed
 from committee._parallel import results_of, track
 from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
 from committee._validation import check_row_weights, check_weights, single_rows
-from committee.distributed import lazy_rows
+from committee.distributed.collections import lazy_rows
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.member_features import bare_tree
 from committee.probabilities import pooled_terms

@@ -18,7 +18,7 @@ from committee._validation import (
     fit_context,
     refuse_missing,
 )
-from committee.distributed import computed, lazy_rows
+from committee.distributed.collections import computed, lazy_rows
 
 
 def require_y(estimator: BaseEstimator, y: Any) -> None:

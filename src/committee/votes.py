@@ -33,8 +33,8 @@ from committee.diagnostics.correlation import (
     moment_sums,
 )
 from committee.diagnostics.missing_votes import FilledProbabilities, FilledVotes
-from committee.distributed import (
-    Chunks,
+from committee.distributed.chunks import Chunks
+from committee.distributed.collections import (
     check_chunk_weight,
     check_lead,
     check_same_rows,

@@ -19,7 +19,7 @@ from committee.bayes.fit_em import (
     fit_probit,
     log_mass,
 )
-from committee.ep import error_moments, row_moments
+from committee.ep.gaussian_rows import error_moments, row_moments
 from committee.ep.sites import hazard
 from committee.linalg import solve_nnqp
 from tests.reference.problems import make_problem

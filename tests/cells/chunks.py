@@ -7,8 +7,7 @@ import numpy as np
 from committee.cells import CellOptions
 from committee.cells.choose import Part
 from committee.cells.groups import RowChunks
-from committee.distributed import Chunks
-from committee.distributed.chunks import shared
+from committee.distributed.chunks import Chunks, shared
 
 N = 400
 

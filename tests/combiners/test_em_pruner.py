@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from committee import EMPruner
 from committee.bayes.fit_em import fit_gaussian, fit_probit
-from committee.ep import row_moments
+from committee.ep.gaussian_rows import row_moments
 from tests.bayes.test_fit_em import difficult_rows
 from tests.reference.problems import KINDS, make_held_out, make_problem
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee.distributed import Chunks
+from committee.distributed.chunks import Chunks
 
 dask = pytest.importorskip("dask")
 

@@ -14,7 +14,7 @@ from committee import (
     OptimalWeights,
     SimplexWeights,
 )
-from committee.distributed import map_rows
+from committee.distributed.collections import map_rows
 
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from committee.distributed import is_dask, map_rows, own_blocks, row_chunks
+from committee.distributed.collections import is_dask, map_rows, own_blocks, row_chunks
 
 delayed = pytest.importorskip("dask").delayed
 da = pytest.importorskip("dask.array")

@@ -16,7 +16,7 @@ from committee import (
     LSSVMRegressor,
     member_predictions,
 )
-from committee.distributed import columns_of
+from committee.distributed.collections import columns_of
 from tests.coupled.test_chunked_rows import holes, labels, spread, waves
 
 dask = pytest.importorskip("dask")

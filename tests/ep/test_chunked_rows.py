@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 
-from committee.distributed import Chunks
-from committee.ep import (
-    ChunkedProbitRows,
-    ChunkedTargets,
-    ProbitRows,
-    Targets,
-    moments_path,
-    row_moments,
-    votes_path,
-)
+from committee.distributed.chunks import Chunks
+from committee.ep import moments_path
+from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets
+from committee.ep.evidence import votes_path
+from committee.ep.gaussian_rows import Targets, row_moments
+from committee.ep.probit_rows import ProbitRows
 
 dask = pytest.importorskip("dask")
 

@@ -13,13 +13,13 @@ from committee.ep import (
     arrays,
     classification_path,
     classification_posterior,
-    error_moments,
     given_moments,
     moments_path,
     preferred,
     regression_path,
     regression_posterior,
 )
+from committee.ep.gaussian_rows import error_moments
 from committee.ep.moves import Moves, best_alpha, choose_moves, gain
 
 

@@ -5,11 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
 
-from committee.ep import (
-    arrays,
-    classification_posterior,
-    regression_posterior,
-)
+from committee.ep import arrays, classification_posterior, regression_posterior
 from tests.reference import ep as reference
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
-from committee.ep import ProbitRows
 from committee.ep.arrays import compact
 from committee.ep.likelihood import ProbitLikelihood
+from committee.ep.probit_rows import ProbitRows
 from committee.ep.sites import normal, tilted
 
 

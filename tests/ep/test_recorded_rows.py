@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from committee import ARDPruner, EPPruner
-from committee.ep import ProbitRows, RecordedRows, votes_path
+from committee.ep.evidence import votes_path
+from committee.ep.probit_rows import ProbitRows
+from committee.ep.recorded_rows import RecordedRows
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from committee import (
     GateDisplay,
@@ -111,21 +110,6 @@ def test_classes_that_no_line_separates():
     np.testing.assert_allclose(model.predict_proba(fresh).sum(1), 1.0)
 
 
-def test_rows_that_are_held_out_stop_experts_that_learn_by_heart():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
-    model = MixtureOfExpertsClassifier(
-        DecisionTreeClassifier(min_samples_leaf=5),
-        n_experts=2,
-        validation_fraction=0.3,
-        random_state=0,
-    ).fit(X, y)
-    kept = int(np.argmax(model.held_out_log_likelihoods_))
-    assert model.n_iter_ == kept + 6
-    assert model.converged_
-
-
 def test_restarts_are_seeded_and_the_best_is_kept():
     X, y = _mixture(200)
     one = MixtureOfExpertsRegressor(n_experts=4, n_restarts=1, random_state=3)
@@ -149,19 +133,12 @@ def test_misuse_is_refused_in_words():
         MixtureOfExpertsRegressor(KNeighborsRegressor()).fit(X, y)
     with pytest.raises(ValueError, match="predict_proba"):
         MixtureOfExpertsClassifier(RidgeClassifier()).fit(X, y > 0)
-    with pytest.raises(ValueError, match="leaves nothing"):
-        MixtureOfExpertsRegressor(validation_fraction=0.001).fit(X, y)
     with pytest.raises(ValueError, match=r"may be 4 or 9\. Got 5"):
         MixtureOfExpertsRegressor(n_experts=5, depth=2).fit(X, y)
     with pytest.raises(ValueError, match="gate_penalty is for the multinomial"):
         MixtureOfExpertsRegressor(gate=GaussianNB(), gate_penalty=1.0).fit(X, y)
-    for options, words in (
-        ({"depth": 2}, "use depth=1"),
-        ({"validation_fraction": 0.2}, "use validation_fraction=None"),
-    ):
-        model = MixtureOfExpertsRegressor(assignment="hard", **options)
-        with pytest.raises(ValueError, match=words):
-            model.fit(X, y)
+    with pytest.raises(ValueError, match="use depth=1"):
+        MixtureOfExpertsRegressor(assignment="hard", depth=2).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         MixtureOfExpertsRegressor(max_iter=2, tol=0.0).fit(X, y)
 

@@ -30,7 +30,7 @@ from committee.cells.model import CellModel
 from committee.cells.reduced_set import reduced_cells
 from committee.cells.tree import CellTree, grow_tree
 from committee.cells.trend import Trend
-from committee.distributed import Chunks, InMemory, deferred
+from committee.distributed.chunks import Chunks, InMemory, deferred
 from committee.kernels import Kernel, equal_steps
 
 #: Rows of a group, as a rule: some twenty cells, which take a few seconds to fit.

@@ -46,7 +46,7 @@ from committee.cells.tree import (
     grow_tree,
 )
 from committee.cells.trend import FittedTrend, fit_trend
-from committee.distributed import Chunks, InMemory
+from committee.distributed.chunks import Chunks, InMemory
 from committee.kernels import KERNEL_ROWS, Kernel, equal_steps
 
 #: Leave-one-out is computed for cells, at equal steps, of so many rows together.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions, column_names, fit_context
-from committee.distributed import lazy_rows
+from committee.distributed.collections import lazy_rows
 from committee.predictions import combine
 from committee.probabilities import as_probabilities, pooled_terms
 from committee.votes import Votes, votes_of

@@ -29,8 +29,10 @@ from committee.combiners.log_pool import (
     n_rows_with_votes,
     weigh_near,
 )
-from committee.ep import PathStep, RecordedRows, moments_path, preferred, votes_path
+from committee.ep import PathStep, moments_path, preferred
+from committee.ep.evidence import votes_path
 from committee.ep.evidence_loop import Rule
+from committee.ep.recorded_rows import RecordedRows
 from committee.path import Path, as_equal_votes
 from committee.votes import Votes, in_squared_units
 

@@ -14,17 +14,11 @@ import numpy as np
 
 from committee._typing import FloatArray, IntArray
 from committee.combiners.log_pool import in_logarithms
-from committee.ep import (
-    ChunkedProbitRows,
-    ChunkedTargets,
-    Moments,
-    ProbitRows,
-    SweptRows,
-    TargetRows,
-    Targets,
-    error_moments,
-)
 from committee.ep.arrays import compact, row_blocks, signed_scale
+from committee.ep.chunked_rows import ChunkedProbitRows, ChunkedTargets, TargetRows
+from committee.ep.gaussian_rows import Moments, Targets, error_moments
+from committee.ep.probit_rows import ProbitRows
+from committee.ep.recorded_rows import SweptRows
 from committee.votes import Largest, Sums, Votes, weight_and_rows
 
 

@@ -28,9 +28,10 @@ from committee.combiners.likelihoods import (
     scaled_to_one,
     signed_rows,
 )
-from committee.ep import LooScore, PathStep, Targets, preferred
+from committee.ep import LooScore, PathStep, preferred
 from committee.ep.arrays import in_units, inner_precision, signed_scale
 from committee.ep.evidence_loop import Rule
+from committee.ep.gaussian_rows import Targets
 from committee.ep.likelihood import GaussianLikelihood
 from committee.ep.sites import Normal
 from committee.votes import Votes, in_squared_units

@@ -26,7 +26,7 @@ from committee.coupled.rows import (
     chunked_rows,
     warn_of_copies,
 )
-from committee.distributed import is_dask
+from committee.distributed.collections import is_dask
 from committee.kernels import warn_of_scales
 
 #: Rows of Dask collections on which the scales of the columns are compared.

@@ -48,7 +48,7 @@ from committee.coupled.rows import (
 )
 from committee.coupled.system import leave_one_out, solve_coupled
 from committee.diagnostics.correlation import scaled_error_correlation
-from committee.distributed import computed, lazy_rows
+from committee.distributed.collections import computed, lazy_rows
 from committee.kernels import Kernel, make_kernel
 from committee.linalg import solve_simplex
 from committee.probabilities import fit_slope

@@ -36,7 +36,7 @@ from committee.coupled.rows import (
     memory_rows,
     regression_rows,
 )
-from committee.distributed import lazy_rows, refuse_dask
+from committee.distributed.collections import lazy_rows, refuse_dask
 from committee.kernels import KERNELS, Kernel
 from committee.probabilities import fit_slope, slope_probabilities
 from committee.targets import ClassTargets, NumberTargets, at_least_two

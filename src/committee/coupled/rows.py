@@ -23,8 +23,8 @@ from committee._validation import (
 )
 from committee.cells.choose import Part
 from committee.cells.groups import RowChunks
-from committee.distributed import (
-    Chunks,
+from committee.distributed.chunks import Chunks
+from committee.distributed.collections import (
     check_block,
     check_chunk_weight,
     check_lead,

@@ -16,7 +16,7 @@ from committee._typing import FloatArray
 from committee.coupled.coupled_kernel import CoupledKernel, needs_rows
 from committee.coupled.rows import Rows
 from committee.coupled.system import leave_one_out
-from committee.distributed import refuse_dask
+from committee.distributed.collections import refuse_dask
 from committee.kernels import make_kernel
 from committee.predictions import combine
 

@@ -35,7 +35,7 @@ class Chunks:
 
     >>> import pytest
     >>> dask = pytest.importorskip("dask")
-    >>> from committee.distributed import Chunks
+    >>> from committee.distributed.chunks import Chunks
     >>> chunks = Chunks([dask.delayed(v) for v in (1.0, None, 3.0)])
     >>> chunks.map(lambda v, c: c * v, 2.0).sum(lambda v: v + 1.0)
     10.0
@@ -109,7 +109,7 @@ class Chunks:
 class InMemory(Chunks):
     """Values in this process: `map` calls at once, and Dask is not imported.
 
-    >>> from committee.distributed import InMemory
+    >>> from committee.distributed.chunks import InMemory
     >>> InMemory([1.0, None, 3.0]).map(lambda v, c: c * v, 2.0).sum(lambda v: v + 1.0)
     10.0
     """

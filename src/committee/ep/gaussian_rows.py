@@ -135,7 +135,8 @@ def error_moments(C: FloatArray, n: float) -> Moments:
     Examples
     --------
     >>> import numpy as np
-    >>> from committee.ep import error_moments, moments_path
+    >>> from committee.ep import moments_path
+    >>> from committee.ep.gaussian_rows import error_moments
     >>> path = moments_path(error_moments(np.diag([1.0, 1.0, 2.0]), 100))
     >>> path.steps[-1].weights.round(2)
     array([0.4, 0.4, 0.2])

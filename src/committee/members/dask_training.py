@@ -15,8 +15,8 @@ from sklearn.utils import check_consistent_length
 
 from committee._typing import BoolArray, FloatArray, IntArray, Member, Output
 from committee._validation import check_sample_weight, n_rows
-from committee.distributed import (
-    Chunks,
+from committee.distributed.chunks import Chunks
+from committee.distributed.collections import (
     blank_rows,
     check_chunk_weight,
     check_lead,

@@ -26,7 +26,8 @@ from sklearn.utils.validation import has_fit_parameter
 from committee._parallel import results_of, track
 from committee._typing import Member
 from committee._validation import index_params, routing_enabled, safe_indexing
-from committee.distributed import Chunks, numbered
+from committee.distributed.chunks import Chunks
+from committee.distributed.collections import numbered
 from committee.ensembles.member_features import OnFeatures
 from committee.members.base import Sample, TrainingData
 

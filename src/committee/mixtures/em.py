@@ -28,13 +28,11 @@ _LEAST_PROBABILITY = 1e-9
 _LEAST_NOISE = 1e-6
 #: Share of equal responsibilities at the start, so that no expert begins without rows.
 _EQUAL_SHARE = 0.1
-#: Steps without a larger likelihood of held-out rows after which EM ends.
-_PATIENCE = 5
 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows that a mixture is fitted on, or stopped by."""
+    """Rows that a mixture is fitted on."""
 
     X: FloatArray
     #: The columns of X scaled, after a column of ones.
@@ -44,12 +42,6 @@ class Data:
     s: FloatArray
     #: The class codes 0..K-1; None for regression.
     classes: IntArray | None
-
-    def at(self, rows: Any) -> Data:
-        """Return some of the rows."""
-        return Data(
-            self.X[rows], self.Z[rows], self.y[rows], self.s[rows], self.classes
-        )
 
 
 @dataclass(frozen=True)
@@ -80,14 +72,12 @@ class Trace:
     mixture: Mixture
     #: Penalised log-likelihood of the rows of the fit.
     fitted: list[float] = field(default_factory=list)
-    #: Mean log-likelihood of held-out rows; empty without any.
-    held_out: list[float] = field(default_factory=list)
     converged: bool = False
 
     @property
     def best(self) -> float:
-        """The largest likelihood, on held-out rows if there are any."""
-        return max(self.held_out or self.fitted)
+        """The largest likelihood."""
+        return max(self.fitted)
 
 
 def maximise(
@@ -129,12 +119,10 @@ def run_em(
     *,
     max_iter: int,
     tol: float,
-    held_out: Data | None = None,
 ) -> Trace:
     """Return the trace of EM from responsibilities `start` (N, M).
 
-    EM ends when a step gains less than `tol` per row. With `held_out` rows it ends when
-    their likelihood has not risen for five steps. The trace has the best mixture.
+    EM ends when a step gains less than `tol` per row. The trace has the best mixture.
     """
     mixture = maximise(data, start, expert, gate)
     trace = Trace(mixture)
@@ -142,18 +130,10 @@ def run_em(
         joint = mixture.log_joint(data)
         row = logsumexp(joint, axis=1)
         trace.fitted.append(float(data.s @ row) - mixture.gate.price())
-        if held_out is not None:
-            others = logsumexp(mixture.log_joint(held_out), axis=1)
-            trace.held_out.append(float(np.average(others, weights=held_out.s)))
-        seen = trace.held_out or trace.fitted
-        if seen[-1] >= trace.best:
+        if trace.fitted[-1] >= trace.best:
             trace.mixture = mixture
-        if held_out is None:
-            gain = np.diff(trace.fitted[-2:])
-            trace.converged = bool(np.any(gain < tol * data.s.sum()))
-        else:
-            n_since = len(trace.held_out) - 1 - int(np.argmax(trace.held_out))
-            trace.converged = n_since >= _PATIENCE
+        gain = np.diff(trace.fitted[-2:])
+        trace.converged = bool(np.any(gain < tol * data.s.sum()))
         if trace.converged:
             break
         R = np.exp(joint - row[:, None])

@@ -20,7 +20,7 @@ from committee._parallel import results_of, track
 from committee._typing import FloatArray, IntArray, Member, RandomState
 from committee._validation import AT_LEAST_ONE, HasMethods, Interval, StrOptions
 from committee.coupled import LSSVMClassifier, LSSVMRegressor
-from committee.distributed import lazy_rows
+from committee.distributed.collections import lazy_rows
 from committee.ensembles import Roster
 from committee.gates.base import centre_and_scale
 from committee.held_out import HeldOutPredictions, splits_of
@@ -36,8 +36,7 @@ from committee.votes import Votes
 
 #: Attributes that depend on options, deleted before a fit with others.
 _OF_OPTIONS = (
-    *("noise_", "log_likelihoods_", "held_out_log_likelihoods_"),
-    *("parts_", "errors_", "_held_out_rows"),
+    *("noise_", "log_likelihoods_", "parts_", "errors_", "_held_out_rows"),
     *("held_out_error_", "held_out_error_name_"),
 )
 
@@ -61,7 +60,6 @@ class BaseMixture(FitsArrays):
         "n_restarts": [AT_LEAST_ONE, None],
         "max_iter": [AT_LEAST_ONE, None],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "uncertainty": ["boolean"],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -87,7 +85,6 @@ class BaseMixture(FitsArrays):
     n_restarts: int | None = None
     max_iter: int | None = None
     tol: float = 1e-5
-    validation_fraction: float | None = None
     uncertainty: bool = False
     n_jobs: int | None = None
     random_state: RandomState = None
@@ -169,12 +166,6 @@ class BaseMixture(FitsArrays):
                 'assignment="hard" has one gate for all rows: use depth=1, or '
                 f'assignment="soft". Got depth={self.depth}.'
             )
-        if hard and self.validation_fraction is not None:
-            raise ValueError(
-                'assignment="hard" compares rounds by cross-fitted predictions and '
-                "holds out no rows: use validation_fraction=None. Got "
-                f"{self.validation_fraction:g}."
-            )
         if self.gate is not None and self.gate_penalty is not None:
             raise ValueError(
                 "gate_penalty is for the multinomial regression, gate=None: set the "
@@ -205,11 +196,10 @@ class BaseMixture(FitsArrays):
             )
         gate = replace(gate, penalty=_or(self.gate_penalty, 1.0))
         seeds = draw_seeds(rng, _or(self.n_restarts, 3))
-        train, held_out = self._split(data, rng)
         max_iter = _or(self.max_iter, 200)
-        how = {"max_iter": max_iter, "tol": self.tol, "held_out": held_out}
+        how = {"max_iter": max_iter, "tol": self.tol}
         calls = (
-            delayed(run_from_cells)(train, int(seed), expert, gate, **how)
+            delayed(run_from_cells)(data, int(seed), expert, gate, **how)
             for seed in seeds
         )
         runs = results_of(calls, self.n_jobs)
@@ -219,7 +209,6 @@ class BaseMixture(FitsArrays):
         if best.mixture.noise is not None:
             self.noise_ = best.mixture.noise
         self.log_likelihoods_ = np.array(best.fitted)
-        self.held_out_log_likelihoods_ = np.array(best.held_out)
         self.n_iter_ = len(best.fitted)
         self.converged_ = best.converged
         if not best.converged:
@@ -231,25 +220,6 @@ class BaseMixture(FitsArrays):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-
-    def _split(
-        self, data: Data, rng: np.random.RandomState
-    ) -> tuple[Data, Data | None]:
-        """Return the rows to fit on, and the rows to stop by."""
-        if self.validation_fraction is None:
-            return data, None
-        n_held = round(self.validation_fraction * len(data.y))
-        order = rng.permutation(len(data.y))
-        train, held = np.sort(order[n_held:]), np.sort(order[:n_held])
-        seen = np.unique(data.y[train])
-        known = data.classes is None or len(seen) == len(data.classes)
-        if not n_held or not len(train) or not known:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction:g} of {len(data.y)} "
-                "rows leaves nothing to stop by, or not all classes to train on: pass "
-                "more rows, or None."
-            )
-        return data.at(train), data.at(held)
 
     def _fit_parts(
         self, data: TrainingData, gate: GateTree, rng: np.random.RandomState
@@ -379,9 +349,9 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
         Any classifier with `predict_proba`; it gets the columns of X scaled to mean
         zero and variance one, and predicts the number of an expert. EM fits
         it to soft targets, through `sample_weight`. The likelihood may decrease if its
-        `fit` does not maximise a likelihood: set `validation_fraction` for a forest or
-        a tree. With assignment="hard" it learns which expert has the smallest error. None
-        means a multinomial regression.
+        `fit` does not maximise a likelihood, as for a forest or a tree: use these with
+        assignment="hard", where the gate learns which expert has the smallest error.
+        None means a multinomial regression.
     gate_penalty : float, default=None
         Penalty of the multinomial regression, on columns of variance one. EM subtracts
         gate_penalty |B|^2 / 2 from the log-likelihood, by default with 1.0. With
@@ -397,9 +367,6 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
     tol : float, default=1e-5
         A run ends when a step gains less log-likelihood per row, or when a round moves at
         most this share of the rows.
-    validation_fraction : float, default=None
-        Fraction of the rows that EM holds out. EM then ends when their likelihood has
-        not risen for five steps, and the best step is kept. None holds out no rows.
     uncertainty : bool, default=False
         Store `held_out_error_` and residuals of up to 5,000 held-out rows. Without them
         `predict_interval` raises ValueError. This fits the mixture five more times, on
@@ -423,9 +390,6 @@ class MixtureOfExpertsRegressor(IntervalMixin, NumberTargets, BaseMixture):
     log_likelihoods_ : array of shape (n_iter_,)
         Log-likelihood of the rows of the fit, minus the penalty, after each step. It never
         decreases if experts are fitted to their optimum. EM only.
-    held_out_log_likelihoods_ : array
-        Mean log-likelihood of the rows of `validation_fraction`; empty without any. EM
-        only.
     parts_ : list of M int arrays
         The rows that each expert was trained on. assignment="hard" only.
     errors_ : array of shape (n_iter_,)
@@ -488,14 +452,14 @@ class MixtureOfExpertsClassifier(SetMixin, ClassTargets, BaseMixture):
         `sample_weight`. Experts are trained on class codes, the positions in `classes_`.
     n_experts, depth, assignment, gate, gate_penalty, n_restarts, max_iter, tol :
         As for `MixtureOfExpertsRegressor`; `predict_set` uses the held-out rows.
-    validation_fraction, uncertainty, n_jobs, random_state, verbose :
+    uncertainty, n_jobs, random_state, verbose :
         As for `MixtureOfExpertsRegressor`. `predict_set` needs `uncertainty=True`, and
         raises ValueError without it.
 
     Attributes
     ----------
     classes_ : array of shape (K,)
-    experts_, gate_, log_likelihoods_, held_out_log_likelihoods_, parts_, errors_ :
+    experts_, gate_, log_likelihoods_, parts_, errors_ :
         As for `MixtureOfExpertsRegressor`.
     held_out_error_, n_iter_, converged_ :
         As for `MixtureOfExpertsRegressor`.

@@ -31,7 +31,7 @@ from committee.calibration import METHODS
 from committee.combiner_names import as_combiner
 from committee.combiners import Combiner
 from committee.committee import CommitteeClassifier, CommitteeRegressor
-from committee.distributed import is_dask
+from committee.distributed.collections import is_dask
 from committee.ensembles import Roster, leaves_rows_out, roster_of
 from committee.fit_plan import check_kind
 from committee.losses import measure_of

@@ -15,8 +15,8 @@ from sklearn.utils import column_or_1d
 from committee._typing import FloatArray, IntArray
 from committee._validation import label_codes, n_rows, safe_indexing
 from committee.combiners import Combiner
-from committee.distributed import (
-    Chunks,
+from committee.distributed.chunks import Chunks
+from committee.distributed.collections import (
     aligned,
     check_lead,
     is_dask,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
-from committee.distributed import refuse_dask
+from committee.distributed.collections import refuse_dask
 from committee.ensembles import Roster, roster_of
 from committee.ensembles.forests import is_tree
 from committee.ensembles.member_features import bare_tree

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import BoolArray, FloatArray
-from committee.distributed import lazy_rows
+from committee.distributed.collections import lazy_rows
 from committee.predictions import weighted_sum
 from committee.uncertainty.intervals import (
     check_coverage,
