@@ -206,6 +206,18 @@ def test_scales_cancel():
     assert_allclose(far.weights_ * 1e30, w, rtol=1e-3)
 
 
+def test_units_of_targets_that_members_abstain_on_cancel(rng):
+    F, y = make_problem("regression", N=80)
+    held_out = rng.random(F.shape) < 0.5
+    one, other = (
+        MCMCPruner(n_samples=100, n_chains=8, random_state=0)
+        .fit(c * F, c * y, held_out=held_out)
+        .weights_
+        for c in (1.0, 1024.0)
+    )
+    assert_allclose(other, one, rtol=1e-6)
+
+
 def test_targets_far_from_zero():
     """The moments are those that EP takes where the mean of y dominates."""
     F, y = make_problem("regression", N=100)
