@@ -3,7 +3,6 @@
 import ctypes
 import shutil
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -261,10 +260,6 @@ def test_refusals(tmp_path):
         to_c(prune([Ridge().fit(X, y)], X, y), path)
     with pytest.raises(ValueError, match="float32, int16"):
         to_c(pruned("forest", "binary")[0], path, dtype="int8")
-    found = tree_sum(pruned("forest", "binary")[0])
-    found.link = replace(found.link, kind="probit")
-    with pytest.raises(ValueError, match="no products of probits"):
-        to_c(found, path)
     with pytest.raises(ValueError, match=r"single precision, up to 3\.4e\+38"):
         to_c(pruned_on_large_numbers(), path)
     with pytest.raises(NotFittedError):

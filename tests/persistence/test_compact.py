@@ -32,10 +32,9 @@ from committee import (
     save,
 )
 from committee.calibration import Calibration
-from committee.ensembles.tree_sum import TreeSum
+from committee.ensembles.tree_sum import TreeSum, preorder_children
 from committee.export.tree_sums import tree_sum
 from committee.persistence import read_metadata
-from committee.persistence.compact import _structure
 from committee.persistence.file_format import MEMBER, PAYLOAD, TREES
 from tests.export.cases import BOOSTERS, TASKS, pruned, rows
 from tests.export.cases import TREES as OF_TREES
@@ -250,12 +249,12 @@ def test_structure_from_one_bit_for_each_node():
         for _ in range(M):
             grow(leaf, right, int(rng.integers(6)))
             start.append(len(leaf))
-        found = _structure(np.array(leaf), M)
+        found = preorder_children(np.array(leaf), M)
         assert found[0].tolist() == right
         assert found[1].tolist() == start
         for wrong in ([*leaf, False], [*leaf, True], [not leaf[0], *leaf[1:]]):
-            with pytest.raises(ValueError, match="bits describe"):
-                _structure(np.array(wrong, dtype=bool), M)
+            with pytest.raises(ValueError, match=f"those of {M} trees"):
+                preorder_children(np.array(wrong, dtype=bool), M)
 
 
 @pytest.fixture(scope="module")

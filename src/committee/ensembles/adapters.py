@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 from sklearn.tree import BaseDecisionTree
 from sklearn.utils.validation import check_is_fitted
 
-from committee.ensembles.boosted import boosted_trees
 from committee.ensembles.catboost import (
     catboost_columns,
     catboost_roster,
@@ -75,7 +75,7 @@ ADAPTERS = (
     Adapter("lightgbm", "LGBMModel Booster", lightgbm_roster, lightgbm_trees),
     Adapter("xgboost", "XGBModel Booster", xgboost_roster, xgboost_trees),
     Adapter("catboost", "CatBoost*", catboost_roster, catboost_trees, catboost_columns),
-    Adapter("committee", "Boosted*", None, boosted_trees),
+    Adapter("committee", "Boosted*", None, attrgetter("trees_")),
 )
 
 #: Ensembles of models that are trained independently, each on all rows.

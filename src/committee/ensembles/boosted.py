@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -16,16 +17,16 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from committee._typing import FloatArray, RandomState
-from committee.ensembles.catboost import catboost_trees
-from committee.ensembles.lightgbm import lightgbm_trees
+from committee.ensembles.adapters import trees_of
 from committee.ensembles.tree_sum import TreeSum
-from committee.ensembles.xgboost import xgboost_trees
 
-#: Functions of a fitted model that return its trees.
-_TREES = {
-    "lightgbm": lightgbm_trees,
-    "xgboost": xgboost_trees,
-    "catboost": catboost_trees,
+_PREFIXES = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}
+#: Options that are always set.
+_ALWAYS: dict[str, dict[str, Any]] = {
+    # The same trees for any number of threads.
+    "lightgbm": {"deterministic": True, "force_row_wise": True, "verbose": -1},
+    "xgboost": {},
+    "catboost": {"verbose": False, "allow_writing_files": False},
 }
 
 
@@ -64,7 +65,9 @@ class Boosted(BaseEstimator):
         """Train the booster of the library, and keep its trees."""
         X = _single(X)
         model = self._model().fit(X, self._targets(y), sample_weight=sample_weight)
-        self.trees_ = _TREES[self.library](model)
+        trees = trees_of(model)
+        assert trees is not None
+        self.trees_ = trees
         if isinstance(self, ClassifierMixin):
             self.trees_.classes_ = self.classes_
         self.n_features_in_ = X.shape[1]
@@ -72,25 +75,11 @@ class Boosted(BaseEstimator):
 
     def _model(self) -> Any:
         """Return the unfitted estimator of the library."""
-        seed, threads = self.random_state, self.n_jobs or 1
         kind = "Classifier" if isinstance(self, ClassifierMixin) else "Regressor"
-        own: dict[str, Any] = {"random_state": seed, **(self.settings or {})}
-        if self.library == "catboost":
-            import catboost
-
-            own |= {"thread_count": threads, "verbose": False}
-            return getattr(catboost, f"CatBoost{kind}")(
-                **own, allow_writing_files=False
-            )
-        if self.library == "xgboost":
-            import xgboost
-
-            return getattr(xgboost, f"XGB{kind}")(**own, n_jobs=threads)
-        import lightgbm
-
-        # The same trees for any number of threads.
-        own |= {"deterministic": True, "force_row_wise": True, "verbose": -1}
-        return getattr(lightgbm, f"LGBM{kind}")(**own, n_jobs=threads)
+        made = getattr(import_module(self.library), _PREFIXES[self.library] + kind)
+        threads = "thread_count" if self.library == "catboost" else "n_jobs"
+        settings = {"random_state": self.random_state, **(self.settings or {})}
+        return made(**settings | _ALWAYS[self.library] | {threads: self.n_jobs or 1})
 
     def _targets(self, y: Any) -> Any:
         """Return the targets as the library takes them."""
@@ -126,11 +115,6 @@ class BoostedClassifier(ClassifierMixin, Boosted):
     def predict(self, X: Any) -> Any:
         """Return the labels of the most probable classes, (N,)."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-
-def boosted_trees(model: Boosted) -> TreeSum:
-    """Return the trees of a fitted booster."""
-    return model.trees_
 
 
 def _single(X: Any) -> FloatArray:

@@ -179,6 +179,24 @@ def _preorder(
     return reached[np.argsort(place[reached])], start
 
 
+def preorder_children(leaf: BoolArray, n_trees: int) -> tuple[IntArray, IntArray]:
+    """Return the right child of each node in preorder, and where each tree begins.
+
+    h, the number of subtrees that are still to come, rises by one at a split and falls
+    by one at a leaf; each tree ends at a new minimum. A right child is the next node
+    that finds the h of its parent, because in the left subtree it is larger.
+    """
+    h = np.cumsum(np.where(leaf, -1, 1))
+    lowest = np.minimum(np.minimum.accumulate(h), 0)
+    if not n_trees or not lowest[-1] == h[-1] == -n_trees:
+        raise ValueError(f"The nodes are not those of {n_trees} trees.")
+    ends = np.flatnonzero(np.diff(lowest, prepend=0)) + 1
+    order = np.argsort(np.concatenate([[0], h[:-1]]), kind="stable")
+    right = np.full(len(leaf), -1)
+    right[order[:-1]] = order[1:]
+    return np.where(leaf, -1, right), np.concatenate([[0], ends])
+
+
 @dataclass(frozen=True, eq=False)
 class Link:
     """How sums of a committee become class probabilities.

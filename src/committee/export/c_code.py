@@ -369,22 +369,17 @@ def _classes(found: TreeSum, number: str) -> str:
     """Return the functions of a classifier."""
     link, K = found.link, len(found.classes_)
     calibration = link.calibration
-    arrays, steps = "", ""
+    arrays = ""
     if calibration is not None:
         arrays = _local("slope", np.broadcast_to(calibration.slope, K))
-        zeros = np.zeros(K)
-        offset = zeros if calibration.offset is None else calibration.offset
+        offset = np.zeros(K) if calibration.offset is None else calibration.offset
         arrays += _local("offset", offset)
     if link.kind == "sigmoid":
         steps = _SOFTMAX.format(z=f"k ? {_float(link.scale)} * s[0] : 0.0f")
     elif link.kind == "softmax":
         steps = _SOFTMAX.format(z=f"{_float(link.scale)} * s[k]")
-    elif link.kind == "shares":
-        steps = _SHARES
     else:
-        raise ValueError(
-            "C code has no products of probits: use to_onnx or committee.save."
-        )
+        steps = _SHARES
     if calibration is not None and calibration.floor is None:
         steps = _SOFTMAX.format(z="slope[k] * s[k] + offset[k]")
     elif calibration is not None:

@@ -22,6 +22,7 @@ from committee.ensembles.forests import (
 from committee.ensembles.gradient_boosting import GradientRound, HistGradientRound
 from committee.ensembles.tree_sum import Link
 from committee.export.native import averaging, link_of
+from committee.export.tree_sums import check_on_columns
 
 #: Bound of log-odds that counts as none.
 _NO_GAP = 1e-9
@@ -132,11 +133,7 @@ def to_native(committee: Any) -> Any:
         )
     if isinstance(committee.members_[0], Round):
         return averaging(committee)
-    if committee.transformer_ is not None or committee.gate_ is not None:
-        raise ValueError(
-            "A booster predicts from the columns of X and cannot contain a gate: use "
-            "to_onnx, or committee.save."
-        )
+    check_on_columns(committee)
     if not is_classifier(committee):
         return _merged(committee.members_, committee.weights_, committee.intercept_)
     if committee.roster_.floor is None:

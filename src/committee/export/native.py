@@ -190,11 +190,6 @@ def on_the_same_columns(committee: Any, members: list[Member]) -> list[Any]:
     return members
 
 
-def _adds_logarithms(committee: Any) -> bool:
-    roster = getattr(committee, "roster_", None)
-    return roster is not None and roster.floor is not None
-
-
 def check_exportable(committee: Any) -> None:
     """Raise if this is not a committee, or if no native model has its output."""
     if not hasattr(committee, "to_sklearn"):
@@ -216,7 +211,7 @@ def check_exportable(committee: Any) -> None:
         )
     if not is_classifier(committee) or committee.roster_.output == "scores":
         return
-    if np.any(w < 0) and not _adds_logarithms(committee):
+    if np.any(w < 0) and committee.roster_.floor is None:
         raise ValueError(
             "A native model averages probabilities, with weights that are not "
             f"negative. Got {np.count_nonzero(w < 0)} negative weights; fit with "
@@ -246,9 +241,8 @@ def link_of(committee: Any) -> Link:
 
 def check_mean(committee: Any) -> None:
     """Raise for probabilities other than means, or those of a log pool."""
-    if _adds_logarithms(committee):
-        return
-    if committee.roster_.link == "mean" or committee.combiner_ is None:
+    roster = committee.roster_
+    if roster.floor is not None or roster.link == "mean" or committee.combiner_ is None:
         return
     K, w = len(committee.classes_), committee.combiner_.weights_
     s = np.vstack([np.eye(K), np.linspace(1, 2, K) / np.linspace(1, 2, K).sum()])

@@ -43,11 +43,11 @@ def tree_sum(model: Any) -> TreeSum:
                 f"{type(model).__name__}."
             )
         return _with_names(found, model)
-    _check(model)
+    check_on_columns(model)
     return _described(summed_trees(model), model)
 
 
-def _check(committee: Any) -> None:
+def check_on_columns(committee: Any) -> None:
     """Raise ValueError for a committee that is more than a weighted sum on X."""
     what = None
     if committee.gate_ is not None:

@@ -29,6 +29,7 @@ from committee._validation import (
     transformed_columns,
 )
 from committee.ensembles.rounds import Round, are_alike
+from committee.ensembles.tree_sum import preorder_children
 
 #: Bit generators that make numbers in blocks: the key of the position in their state,
 #: and the size of a block.
@@ -226,31 +227,22 @@ def has_children_in_its_trees(table: Any) -> bool:
 
     The left child is the next row; rows that go down from a root end at a leaf.
     """
-    feature, right, start = table.feature, table.right, table.start
-    n = len(feature)
+    n = len(table.feature)
     kinds = {"feature": "i", "right": "i", "start": "i", "target": "i"}
     kinds |= {"threshold": "f", "value": "f", "missing_left": "b"}
     if any(getattr(table, name).dtype.kind != kind for name, kind in kinds.items()):
         return False
-    if (
-        not feature.shape
-        == right.shape
-        == table.threshold.shape
-        == (n,)
-        == (table.missing_left.shape)
-    ):
+    try:
+        right, start = preorder_children(table.leaf, len(table.target))
+    except ValueError:
         return False
-    sizes = np.diff(start)
-    if start[0] != 0 or start[-1] != n or np.any(sizes < 1):
-        return False
-    inner = np.flatnonzero(feature >= 0)
-    end = np.repeat(start[1:], sizes)[inner]
-    below = (right[inner] > inner + 1) & (right[inner] < end)
-    leaves = (n - len(inner),)
-    return bool(below.all()) and (
-        table.value.shape[:1] == leaves
+    return (
+        table.feature.shape == table.threshold.shape == table.missing_left.shape == (n,)
+        and np.array_equal(table.right, right)
+        and np.array_equal(table.start, start)
         and table.value.ndim == 2
-        and table.target.shape == sizes.shape
+        and len(table.value) == table.leaf.sum()
+        and table.target.ndim == 1
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from committee._typing import BoolArray, FloatArray, IntArray
+from committee._typing import BoolArray, FloatArray
 from committee._validation import as_floats
 from committee.calibration import Calibration
 from committee.ensembles.tree_sum import (
@@ -30,7 +30,9 @@ from committee.ensembles.tree_sum import (
     TreeSumClassifier,
     TreeSumRegressor,
     TreeTable,
+    preorder_children,
 )
+from committee.persistence.array_checks import adds_to_its_sums
 from committee.persistence.file_format import PAYLOAD, TREES
 
 #: Default change of the output, in standard errors of the error.
@@ -168,12 +170,7 @@ def _labels(classes: Any) -> dict[str, Any]:
 
 def _link(link: Link) -> dict[str, Any]:
     """Return a link as JSON."""
-    if link.kind not in _LINKS:
-        raise ValueError(
-            "Compact files have no products of probits: use save without compact."
-        )
-    found = link.calibration
-    parts = None
+    found, parts = link.calibration, None
     if found is not None:
         parts = {
             "slope": np.asarray(found.slope).tolist(),
@@ -190,16 +187,10 @@ def unpacked(members: Mapping[str, bytes]) -> TreeSum:
     """Return the sum of trees in an archive; raise ValueError unless all parts fit."""
     said = json.loads(members[TREES])
     base, width = _numbers(said["base"]), _count(said["n_features"])
-    table, names = _table(said, members[PAYLOAD]), said["feature_names"]
-    t = table.value.shape[1]
-    _require(table.feature.max() < width, "features are columns")
-    _require(
-        bool(np.all((table.target >= 0) & (table.target + t <= len(base)))),
-        "leaves add to sums that exist",
-    )
+    names, kind = said["feature_names"], TreeSumRegressor
     parts: dict[str, Any] = {
         **{name: said[name] for name in _FACTS},
-        "trees": table,
+        "trees": _table(said, members[PAYLOAD]),
         "base": base,
         "unit": _number(said["unit"]),
         "n_features_in_": width,
@@ -207,14 +198,20 @@ def unpacked(members: Mapping[str, bytes]) -> TreeSum:
     if names is not None:
         _require(len(names) == width and {*map(type, names)} == {str}, "names are text")
         parts["feature_names_in_"] = np.array(names, dtype=object)
-    if "classes" not in said:
-        _require(len(base) == 1, "numbers have one sum")
-        return TreeSumRegressor.made(**parts)
-    classes = np.array(said["classes"], dtype=_LABELS[said["labels"]])
-    K, link = len(classes), _read_link(said, len(classes))
-    _require(classes.ndim == 1 and len({*classes.tolist()}) == K > 1, "labels differ")
-    _require(len(base) == (1 if link.kind == "sigmoid" and K == 2 else K), "sums fit")
-    return TreeSumClassifier.made(**parts, classes_=classes, link=link)
+    n_sums = 1
+    if "classes" in said:
+        kind, classes = (
+            TreeSumClassifier,
+            np.array(said["classes"], dtype=_LABELS[said["labels"]]),
+        )
+        K, link = len(classes), _read_link(said, len(classes))
+        different = classes.ndim == 1 and len({*classes.tolist()}) == K > 1
+        _require(different, "labels differ")
+        n_sums = 1 if link.kind == "sigmoid" and K == 2 else K
+        parts |= {"classes_": classes, "link": link}
+    found = kind.made(**parts)
+    _require(len(base) == n_sums and adds_to_its_sums(found), "trees fit their sums")
+    return found
 
 
 def _table(said: Mapping[str, Any], payload: bytes) -> TreeTable:
@@ -240,7 +237,7 @@ def _table(said: Mapping[str, Any], payload: bytes) -> TreeTable:
         parts.append(turned.view(kind).reshape(count))
     leaf, missing, feature, threshold, value = parts
     leaf = np.unpackbits(leaf)[:n].astype(bool)
-    right, start = _structure(leaf, M)
+    right, start = preorder_children(leaf, M)
     values = _values(value.reshape(t, n_leaves).T, step, lowest)
     _require(at == len(payload), "the payload has the size of its trees")
     _require(bool(np.isfinite(values).all()), "leaves are finite")
@@ -261,23 +258,6 @@ def _of_splits(leaf: BoolArray, values: Any, other: Any) -> Any:
     found = np.full(len(leaf), other)
     found[~leaf] = values
     return found
-
-
-def _structure(leaf: BoolArray, n_trees: int) -> tuple[IntArray, IntArray]:
-    """Return the right child of each node, and where each tree begins.
-
-    h, the number of subtrees that are still to come, rises by one at a split and falls
-    by one at a leaf; each tree ends at a new minimum. A right child is the next node
-    that finds the h of its parent, because in the left subtree it is larger.
-    """
-    h = np.cumsum(np.where(leaf, -1, 1))
-    lowest = np.minimum(np.minimum.accumulate(h), 0)
-    _require(bool(lowest[-1] == h[-1] == -n_trees), "bits describe the trees")
-    ends = np.flatnonzero(np.diff(lowest, prepend=0)) + 1
-    order = np.argsort(np.concatenate([[0], h[:-1]]), kind="stable")
-    right = np.full(len(leaf), -1)
-    right[order[:-1]] = order[1:]
-    return np.where(leaf, -1, right), np.concatenate([[0], ends])
 
 
 def _read_link(said: Mapping[str, Any], K: int) -> Link:

@@ -192,7 +192,7 @@ def load(
     if TREES in members:
         with explained(path):
             trees = unpacked(members)
-            _check_answers(trees, description)
+            check_answers(trees, description)
         return trees
     with explained(path):
         nodes = read_nodes(members)
@@ -203,20 +203,13 @@ def load(
             warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = build(nodes)
         check_sound(model)
-        _check_answers(model, description)
+        check_answers(model, description)
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(
             f"{path} must contain a scikit-learn estimator. Got a "
             f"{type(model).__name__}."
         )
     return model
-
-
-def _check_answers(model: Any, description: Mapping[str, Any]) -> None:
-    """Raise ModelFileError if a model does not predict as described in the file."""
-    check_answers(
-        model, description.get("n_features"), description.get("answers") or {}
-    )
 
 
 def _refuse(path: str | os.PathLike[str], names: list[str]) -> None:

@@ -64,6 +64,7 @@ _CHECKS: tuple[tuple[Any, Callable[[Any], bool], str], ...] = (
     ),
 )
 
+_NO_FIT = "has trees that do not fit its features"
 #: Checks by names of classes of scikit-learn and of ours, so that none is imported
 #: needlessly. * is any ending. Forests and boosters pass rows to their trees without the
 #: trees' checks.
@@ -71,13 +72,9 @@ _CHECKS_BY_NAME: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     (
         "RandomForest* ExtraTrees* RandomTreesEmbedding GradientBoosting*",
         share_features,
-        "has trees that do not fit its features",
+        _NO_FIT,
     ),
-    (
-        "IsolationForest",
-        share_parts_of_features,
-        "has trees that do not fit its features",
-    ),
+    ("IsolationForest", share_parts_of_features, _NO_FIT),
     (
         "GradientBoosting*",
         add_to_their_columns,

@@ -34,8 +34,9 @@ def try_out(model: Any, width: int | None) -> dict[str, list[Any]]:
     return found
 
 
-def check_answers(model: Any, width: int | None, answers: Mapping[str, Any]) -> None:
-    """Raise ModelFileError if a model does not answer as it did before it was saved."""
+def check_answers(model: Any, description: Mapping[str, Any]) -> None:
+    """Raise ModelFileError if a model does not answer as described in the file."""
+    width, answers = description.get("n_features"), description.get("answers") or {}
     for method in _METHODS:
         if method in answers and _form(model, method, width) != answers[method]:
             raise ModelFileError(
