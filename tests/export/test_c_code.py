@@ -256,7 +256,7 @@ def test_refusals(tmp_path):
     path = tmp_path / "m.h"
     path.write_text("old")
     X, y = rows("regression")
-    with pytest.raises(ValueError, match="of the kind Ridge"):
+    with pytest.raises(ValueError, match="of type Ridge"):
         to_c(prune([Ridge().fit(X, y)], X, y), path)
     with pytest.raises(ValueError, match="float32, int16"):
         to_c(pruned("forest", "binary")[0], path, dtype="int8")

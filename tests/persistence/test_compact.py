@@ -212,7 +212,7 @@ def test_what_is_no_sum_of_trees_is_refused_and_the_old_file_stays(tmp_path, num
         with pytest.raises(ValueError, match=match):
             save(model, path, compact=True, **options)
 
-    refused(prune([Ridge().fit(X, y)], X, y), "of the kind Ridge: use to_onnx")
+    refused(prune([Ridge().fit(X, y)], X, y), "of type Ridge: use to_onnx")
     refused(Ridge().fit(X, y), "Expected a committee of trees")
     pipe = make_pipeline(StandardScaler(), RandomForestRegressor(3)).fit(X[:90], y[:90])
     refused(prune(pipe, X[90:], y[90:]), "a transformer of X before")
