@@ -182,7 +182,7 @@ def _gates(of_classes: bool) -> dict[str, Any]:
     gates: dict[str, Any] = {"SoftmaxGate": SoftmaxGate()}
     methods = ["soft", "ola"]
     if of_classes:
-        methods.append("knora-u")
+        methods += ["knora-e", "knora-u", "des-p"]
     return gates | {f"Neighbour {m}": NeighbourGate(m) for m in methods}
 
 
@@ -247,7 +247,7 @@ def timed(n_rows: int) -> Iterator[list[str]]:
     vote = np.where(right, y[:, None], 1 - y[:, None])
     F = np.stack([1.0 - vote, vote], axis=2)
     fresh = rng.normal(size=(10_000, 5))
-    for method in ("soft", "ola", "knora-u"):
+    for method in ("soft", "ola", "knora-e", "knora-u", "des-p"):
         gate = NeighbourGate(method).fit(X, F, y)
         search = gate.neighbors_
         ours, alone, r = ratio(

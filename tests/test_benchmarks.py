@@ -139,7 +139,7 @@ def test_gates_are_compared_with_static_weights(capsys):
     gates.main(["--sets", "piecewise", "--splits", "1", "--rows", "500"])
     out = capsys.readouterr().out
     assert out.count("SoftmaxGate") == 3
-    assert "knora-u" in out
+    assert "knora-e" in out
 
 
 def test_intervals_have_a_coverage_for_every_line(capsys):

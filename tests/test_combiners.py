@@ -28,8 +28,9 @@ COMBINERS = {
     and not inspect.isabstract(found)
 }
 
-#: Every criterion is a combiner of its own here.
-_CRITERIA = ("random", *CRITERIA)
+#: Every criterion is a combiner of its own here. Not "kl-rows": it is defined on the
+#: rows and the order of a booster's training alone.
+_CRITERIA = tuple(name for name in ("random", *CRITERIA) if name != "kl-rows")
 del COMBINERS["OrderPruner"]
 COMBINERS |= dict.fromkeys(_CRITERIA, committee.OrderPruner)
 _ORDERINGS = ("ReduceErrorPruner", *_CRITERIA)
@@ -65,6 +66,7 @@ EXEMPT: dict[str, dict[str, str]] = {
         "EMPruner": _TIES,
         "MCMCPruner": "EP chooses: " + _TIES,
         "complementarity": _TIES,
+        "drep": _TIES,
         "ClusterPruner": _TIES,
         "random": "chance has no eyes",
     },
@@ -89,8 +91,11 @@ SHARES_AMONG_TWINS = ("LeastSquares", "OptimalWeights", "SimplexWeights")
 ALL_ROWS = {
     "EMPruner": {"binary"},
     "ReduceErrorPruner": {"binary", "multiclass"},
+    "drep": {"binary", "multiclass"},
     "complementarity": {"binary", "multiclass"},
     "concurrency": {"binary", "multiclass"},
+    "boosting-order": {"binary", "multiclass"},
+    "specialty": {"binary", "multiclass"},
 }
 
 # Iterative combiners stop at a tolerance of their own; the ridges and jitters of

@@ -53,9 +53,12 @@ COMBINERS = {
 }
 #: Those that look at the votes of every member.
 VOTES = {
+    "contribution": lambda: OrderPruner("contribution"),
+    "correlation": lambda: OrderPruner("correlation"),
     "hull": KappaErrorHullPruner,
     "kappa": lambda: OrderPruner("kappa"),
     "kl": lambda: OrderPruner("kl"),
+    "margin": lambda: OrderPruner("margin-distance"),
     "orientation": lambda: OrderPruner("orientation"),
 }
 COMBINERS |= VOTES
@@ -332,7 +335,7 @@ def test_what_cannot_be_weighed_in_chunks_is_refused(binary_problem):
         ValueError,
         match=r"OrderPruner with this criterion needs all rows .* or use ARDPruner",
     ):
-        OrderPruner("concurrency").fit(spread(F, 10), da.from_array(y, 10))
+        OrderPruner("boosting-order").fit(spread(F, 10), da.from_array(y, 10))
     with pytest.raises(ValueError, match="but F is not"):
         EPPruner().fit(F, da.from_array(y, 10))
     with pytest.raises(ValueError, match="F must have shape"):

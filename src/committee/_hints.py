@@ -17,15 +17,19 @@ EXTRAS = {
 #: Former pruners, and the criteria of `OrderPruner` that replace them.
 _CRITERIA = {
     "BestPruner": "best",
+    "BoostingOrderPruner": "boosting-order",
     "ComplementarityPruner": "complementarity",
     "ConcurrencyPruner": "concurrency",
+    "ContributionPruner": "contribution",
+    "CorrelationPruner": "correlation",
+    "DREPPruner": "drep",
     "KLPruner": "kl",
     "KappaPruner": "kappa",
+    "MarginDistancePruner": "margin-distance",
     "OrientationPruner": "orientation",
     "RandomPruner": "random",
+    "SpecialtyPruner": "specialty",
 }
-#: Former pruners without a criterion: a function of votes can be one.
-_OTHER_CRITERIA = ("BoostingOrder", "Contribution", "Correlation", "DREP", "Specialty")
 _GATED = 'MixtureOfExperts{0}(assignment="hard")'
 _TREE = "MixtureOfExperts{0}(depth=2)"
 _OTHERS = {
@@ -52,10 +56,7 @@ _OTHERS = {
     "gate_usage": "committee.diagnostics.gate_usage",
     "shrink": "refine",
     "solve_block_indefinite": "solve_blocks_indefinite",
-} | dict.fromkeys(
-    [f"{name}Pruner" for name in (*_OTHER_CRITERIA, "MarginDistance")],
-    'OrderPruner("orientation"), or OrderPruner with a function of votes',
-)
+}
 
 
 def how_to_install(*extras: str) -> str:

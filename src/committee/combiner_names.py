@@ -40,9 +40,16 @@ _CRITERIA = [
     "random",
     "kappa",
     "kl",
+    "kl-rows",
     "concurrency",
     "orientation",
+    "margin-distance",
     "complementarity",
+    "boosting-order",
+    "drep",
+    "contribution",
+    "specialty",
+    "correlation",
 ]
 COMBINERS = _CLASSES | dict.fromkeys(_CRITERIA, "OrderPruner")
 

@@ -222,6 +222,7 @@ def test_row_weights_out_of_range(kind, sample_weight, message):
         (GreedyPruner(5, scoring="accuracy"), []),
         (ClusterPruner(2), ["labels_"]),
         (GeneticPruner(n_generations=5, random_state=0), ["evolved_"]),
+        (OrderPruner("contribution", 2), ["scores_"]),
         (OrderPruner("orientation", 2), ["scores_"]),
         (EMPruner(start=np.arange(1.0, 8.0)), []),
     ],

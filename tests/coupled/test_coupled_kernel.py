@@ -75,7 +75,9 @@ def _expected_failures(estimator):
     "estimator",
     [
         CoupledKernelRegressor(2, alpha=0.1, random_state=0),
-        CoupledKernelRegressor(3, coupling_set="box", topology="chain", random_state=0),
+        CoupledKernelRegressor(
+            3, coupling_set="box", topology="chain", solver="cg", random_state=0
+        ),
         CoupledKernelRegressor(
             2, weigh_on="held-out", combiner=OptimalWeights(), random_state=0
         ),
@@ -93,13 +95,21 @@ def test_scikit_learn_contract(estimator):
 
 
 @pytest.mark.parametrize(
-    ("q", "topology"), [(1, "ring"), (2, "chain"), (7, "chain"), (7, "ring")]
+    ("q", "topology", "solver"),
+    [
+        (1, "ring", "direct"),
+        (2, "chain", "cg"),
+        (7, "chain", "direct"),
+        (7, "ring", "cg"),
+    ],
 )
-def test_members_are_the_dense_solution(q, topology):
+def test_members_are_the_dense_solution(q, topology, solver):
     X, y = waves(40)
     model = CoupledKernelRegressor(
-        q, gamma=0.5, alpha=0.1, topology=topology, random_state=0
+        q, gamma=0.5, alpha=0.1, topology=topology, solver=solver, random_state=0
     ).fit(X, y)
+    assert model.converged_
+    assert (model.n_iter_ > 1) == (solver == "cg")
     sizes = [len(rows) for rows in model.subsets_]
     assert max(sizes) - min(sizes) <= 1
     np.testing.assert_array_equal(np.sort(np.concatenate(model.subsets_)), range(40))

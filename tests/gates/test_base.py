@@ -9,7 +9,7 @@ from committee import Average, NeighbourGate, SoftmaxGate, combine
 
 GATES = [
     SoftmaxGate(),
-    *(NeighbourGate(m) for m in ("soft", "ola", "knora-u")),
+    *(NeighbourGate(m) for m in ("soft", "ola", "knora-e", "knora-u", "des-p")),
 ]
 
 

@@ -38,6 +38,19 @@ def _equal_among(chosen, M):
     return np.isin(np.arange(M), chosen) / len(chosen)
 
 
+def _knora_e(F, y, mask, near):
+    M = F.shape[1]
+    for k in range(len(near), 0, -1):
+        chosen = []
+        for m in range(M):
+            counted = [n for n in near[:k] if mask[n, m]]
+            if counted and all(_right(F, y, n, m) for n in counted):
+                chosen.append(m)
+        if chosen:
+            return _equal_among(chosen, M)
+    return _equal_among([], M)
+
+
 def _knora_u(F, y, mask, near):
     votes = [
         sum(_right(F, y, n, m) for n in near if mask[n, m]) for m in range(F.shape[1])
@@ -59,12 +72,19 @@ def _ola(F, y, mask, near):
     return _equal_among(np.flatnonzero(np.isclose(a, a.max(), atol=1e-12)), len(a))
 
 
+def _des_p(*args):
+    a = _accuracies(*args)
+    return _equal_among(np.flatnonzero(a > 1 / K), len(a))
+
+
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize(
     ("method", "loop"),
     [
+        ("knora-e", _knora_e),
         ("knora-u", _knora_u),
         ("ola", _ola),
+        ("des-p", _des_p),
     ],
 )
 def test_dynamic_selection_is_the_loop_of_its_definition(method, loop, masked):
@@ -170,4 +190,4 @@ def test_more_neighbours_than_rows_are_all_rows():
 def test_what_needs_classes_says_so():
     X, F, y, _ = _problem(False)
     with pytest.raises(ValueError, match='"soft" or "ola"'):
-        NeighbourGate("knora-u").fit(X, F[..., 0], y)
+        NeighbourGate("knora-e").fit(X, F[..., 0], y)

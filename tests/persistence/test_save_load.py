@@ -198,7 +198,7 @@ def test_the_path_of_a_pruner_comes_back(tmp_path):
     "model",
     [
         CoupledKernelRegressor(n_members=3),
-        CoupledKernelRegressor(n_members=3, combiner=EPPruner()),
+        CoupledKernelRegressor(n_members=3, solver="cg", combiner=EPPruner()),
         CoupledKernelClassifier(n_members=3),
         CoupledKernelClassifier(n_members=3, kernel="matern32", voting="soft"),
         LSSVMRegressor(kernel="linear"),

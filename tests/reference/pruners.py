@@ -5,7 +5,7 @@ Ties go to the member of smaller error, then to the lower number, unless said.
 """
 
 from itertools import combinations
-from math import log, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
 from hypothesis import strategies as st
@@ -143,6 +143,26 @@ def orientation(rows):
     return rows.sorted([-c for c in cosine]), cosine
 
 
+def margin_distance(rows, p=0.075):
+    counted = [n for n in range(rows.N) if any(rows.present[n])]
+    weight = sum(rows.s[n] for n in counted)
+
+    def distance(members):
+        total = 0.0
+        for n in counted:
+            mean = sum(signature(rows, n, m) for m in members) / sum(rows.present[n])
+            total += rows.s[n] * (p - mean) ** 2
+        return total / weight
+
+    order, distances = [], []
+    while len(order) < rows.M:
+        rest = [m for m in range(rows.M) if m not in order]
+        score = {m: distance([*order, m]) for m in rest}
+        order.append(rows.first(score, rest))
+        distances.append(sqrt(score[order[-1]]))
+    return order, distances
+
+
 def complementarity(rows):
     order = []
     while len(order) < rows.M:
@@ -168,6 +188,53 @@ def concurrency(rows):
         left.remove(worst)
         order.insert(0, worst)
     return order
+
+
+def boosting_order(rows):
+    K, chance = rows.K, 1 - 1 / rows.K
+    d, order = list(rows.s), []
+
+    def errors(members):
+        found = {}
+        for m in members:
+            mine = list(rows.of(m))
+            total = sum(d[n] for n, _, _ in mine)
+            wrong = sum(d[n] for n, _, right in mine if not right)
+            found[m] = wrong / total if mine else chance
+        return found
+
+    while len(order) < rows.M:
+        rest = [m for m in range(rows.M) if m not in order]
+        error = errors(rest)
+        k = rows.first(error, rest)
+        if error[k] >= chance - TIE:
+            d = list(rows.s)
+            error = errors(rest)
+            k = rows.first(error, rest)
+        order.append(k)
+        if 0 < error[k] < chance - TIE:
+            for n, _, right in rows.of(k):
+                d[n] *= 1 / (K * (1 - error[k])) if right else (K - 1) / (K * error[k])
+        else:
+            d = list(rows.s)
+    return order
+
+
+def contribution(rows):
+    def value_of(m):
+        def value(n, right):
+            counts = rows.counts(n, range(rows.M))
+            share = [c / sum(counts) for c in counts]
+            second, largest = sorted(share)[-2:]
+            mine = share[rows.vote[n][m]]
+            if right:
+                return 2 * largest - mine if mine < largest else second
+            return share[rows.y[n]] - mine - largest
+
+        return rows.mean(m, value)
+
+    score = [value_of(m) for m in range(rows.M)]
+    return rows.sorted([-v for v in score]), score
 
 
 def kappa_of(rows, i, j):
@@ -261,6 +328,25 @@ def hull_pairs(rows):
         return all(e <= b + TIE for a, b in points.values() if abs(a - x) <= TIE)
 
     return {pair for pair, point in points.items() if on_hull(*point)}
+
+
+def drep(rows, rho=0.4):
+    def diff(i, j):
+        both = rows.common(i, j)
+        weight = sum(rows.s[n] for n in both)
+        signs = ((rows.vote[n][i] == rows.vote[n][j]) * 2 - 1 for n in both)
+        total = sum(rows.s[n] * a for n, a in zip(both, signs, strict=True))
+        return total / weight if both else 0.0
+
+    order = [rows.first([rows.error(m) for m in range(rows.M)], range(rows.M))]
+    while len(order) < rows.M:
+        rest = [m for m in range(rows.M) if m not in order]
+        d = {m: sum(diff(m, o) for o in order) / len(order) for m in rest}
+        key = {m: (round(d[m], 9), round(rows.error(m), 9), m) for m in rest}
+        near = sorted(rest, key=key.get)[: ceil(rho * len(rest))]
+        error = {m: rows.committee_error([*order, m]) for m in near}
+        order.append(rows.first(error, near))
+    return order
 
 
 def reduce_error(error_of, first, M, n_members):

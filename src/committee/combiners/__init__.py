@@ -7,8 +7,8 @@ from committee.combiners.ep_pruner import ARDPruner, EPPruner, Inclusion
 from committee.combiners.greedy import GreedyPruner
 from committee.combiners.log_pool import LogPool
 from committee.combiners.mcmc_pruner import MCMCPruner
-from committee.combiners.order_criteria import KappaErrorHullPruner
 from committee.combiners.order_pruner import OrderPruner, ReduceErrorPruner
+from committee.combiners.pairwise import KappaErrorHullPruner
 from committee.combiners.ridge_weights import RidgeWeights
 from committee.combiners.subset_search import ClusterPruner, GeneticPruner, SDPPruner
 from committee.combiners.weights import (

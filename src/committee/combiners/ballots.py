@@ -85,6 +85,12 @@ class Ballots:
         """1 where a member votes."""
         return self.present.astype(np.float64)
 
+    def counted_by(self, d: FloatArray) -> FloatArray:
+        """Return the weight, by d, of the rows that each member votes on."""
+        if self.votes.held_out is None:
+            return np.full(self.choice.shape[1], d.sum())
+        return d @ self.voting
+
     @property
     def counts(self) -> FloatArray:
         """Weight of the rows that each member votes on, and is wrong on, (2, M)."""
@@ -116,11 +122,7 @@ class Ballots:
 
 
 def _counts(ballots: Ballots) -> FloatArray:
-    s, masked = ballots.s, ballots.votes.held_out is not None
-    counted = (
-        s @ ballots.voting if masked else np.full(ballots.choice.shape[1], s.sum())
-    )
-    return np.array([counted, s @ ballots.wrong])
+    return np.array([ballots.counted_by(ballots.s), ballots.s @ ballots.wrong])
 
 
 def _counted_too(

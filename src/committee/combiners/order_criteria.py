@@ -5,7 +5,7 @@
                      or both: scores and the places by which to order equal scores.
 
 Here equal scores are ordered by the members' own errors, then by number. Criteria that
-compare members pair by pair follow those of single members.
+compare members pair by pair are in `pairwise`.
 
 Notation: b_n is 1 where the committee so far is wrong, 1/2 where its vote is tied and 0
 where it is right. The signature of a member is c_mn = 1 where it votes for the right
@@ -15,25 +15,17 @@ are over the rows that the member votes on, with row weights.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from committee._typing import BoolArray, FloatArray, IntArray
-from committee.combiners.ballots import (
-    TIE,
-    Ballots,
-    Tally,
-    equal_weights,
-    grid,
-    least,
-    one_by_one,
-    places,
-    votes_tags,
-)
-from committee.combiners.base import Combiner
-from committee.diagnostics.agreement import Agreement, count_agreement
+from committee.combiners.ballots import TIE, Ballots, Tally, least, one_by_one, places
 from committee.votes import Sums, Votes
+
+#: Numbers in a block of rows: 1 MB, which fits the cache.
+_BLOCK = 2**17
+
 
 # --- scores of single members ----------------------------------------------------------
 
@@ -51,6 +43,27 @@ def best(votes: Votes) -> IntArray:
     with np.errstate(divide="ignore"):
         log_error = np.log(votes.total(_squares, votes.mean_weight()).root_mean())
     return np.argsort(places(log_error))
+
+
+def contribution(votes: Votes) -> tuple[FloatArray, IntArray]:
+    """Score members by their contribution to the vote of all members (EPIC).
+
+        IC_m = mean_n   2 v_max - v_m      m is right, in the minority
+                        v_sec              m is right, in the majority
+                        v_y - v_m - v_max  m is wrong
+
+    On row n, v_m is the share of members that vote as m does, v_y the share of votes for
+    the right class, v_max and v_sec the largest and the second largest share; m is in
+    the minority if v_m < v_max. A right vote scores most where the committee is wrong,
+    and zero where all members are right.
+
+    References
+    ----------
+    Lu, Wu, Zhu and Bongard, Ensemble pruning via individual contribution ordering,
+    KDD 2010.
+    """
+    ballots = Ballots(votes)
+    return ballots.total(_contributions) / ballots.counted, ballots.rank
 
 
 def orientation(votes: Votes) -> tuple[FloatArray, IntArray]:
@@ -79,7 +92,44 @@ def orientation(votes: Votes) -> tuple[FloatArray, IntArray]:
     return (along[0] - share * along[1]) / length, ballots.rank
 
 
+def correlation(votes: Votes) -> tuple[FloatArray, IntArray]:
+    """Score members by the correlation of their votes with the vote of all members.
+
+        R_m = cov(V_m, V) / sqrt( cov(V_m, V_m) cov(V, V) )
+        cov(A, B) = sum_k cov over rows of [A = k] and [B = k]
+
+    V_m is the vote of member m and V the vote of all members: the phi coefficient for two
+    classes, Gorodkin's coefficient for more. A member whose vote never changes has
+    R = 0. Targets only decide between equal scores.
+
+    References
+    ----------
+    Prodromidis and Stolfo, Cost complexity-based pruning of ensemble classifiers,
+    Knowledge and Information Systems 3, 2001. Gorodkin, Comparing two K-category
+    assignments by a K-category correlation coefficient, 2004.
+    """
+    ballots = Ballots(votes)
+    return _correlation(ballots.total(_confusions)), ballots.rank
+
+
 # --- one member after the other --------------------------------------------------------
+
+
+def margin_distance(votes: Votes, p: float = 0.075) -> IntArray:
+    """Add the member that moves the mean signature nearest to the point (p, ..., p).
+
+        s_u = argmin_k || p o - (c_{s_1} + ... + c_{s_u-1} + c_k) / T ||,   o = (1, ..., 1)
+
+    T is the number of members that vote on the row. p is small, so that rows which are
+    won by p T votes no longer favour any member.
+
+    References
+    ----------
+    Martinez-Munoz and Suarez, Aggregation ordering in bagging, IASTED 2004.
+    """
+    ballots = Ballots(votes)
+    G, b, total = ballots.total(_share_sums)
+    return _nearest(G / total, b / total, p, ballots.rank)
 
 
 def complementarity(votes: Votes) -> IntArray:
@@ -137,6 +187,73 @@ def concurrency(votes: Votes) -> IntArray:
     return one_by_one(len(rank), remove)[::-1]
 
 
+def boosting_order(votes: Votes) -> IntArray:
+    """Choose members as boosting would, from those that exist.
+
+        s_u = argmin_k  e_k = sum_n d_n [ vote_k(n) != y_n ] / sum_n d_n
+        d_n <- d_n (K - 1) / (K e)  where s_u is wrong,   d_n / (K (1 - e))  elsewhere
+
+    d starts as the row weights. This is the update of AdaBoost for K = 2 and of SAMME
+    for more classes: afterwards the error of s_u is the error of chance, 1 - 1/K. If even
+    the smallest error reaches it, d is reset and the member is chosen again; d is also
+    reset after an error of zero.
+
+    References
+    ----------
+    Martinez-Munoz and Suarez, Using boosting to prune bagging ensembles, Pattern
+    Recognition Letters 28 (2007). Zhu et al., Multi-class AdaBoost (2009).
+    """
+    ballots = Ballots(votes)
+    # A twin of the last member has the error of chance, up to rounding.
+    chance = 1.0 - 1.0 / ballots.n_classes - TIE
+    d = ballots.s
+
+    def add(free: BoolArray, _: int) -> int:
+        nonlocal d
+        error = _weighted_errors(ballots, d)
+        k = least(error, ballots.rank, free)
+        if error[k] >= chance and d is not ballots.s:
+            d = ballots.s
+            error = _weighted_errors(ballots, d)
+            k = least(error, ballots.rank, free)
+        d = _reweighted(ballots, d, k, float(error[k]))
+        return k
+
+    return one_by_one(len(ballots.rank), add)
+
+
+def specialty(votes: Votes) -> IntArray:
+    """Add specialists for one class after the other, on rows not yet covered.
+
+        J_mk = P( vote_m = k | y = k ) - P( vote_m = k | y != k )
+        s_u  = argmax_m J_mk   on the rows that no member chosen before gets right
+
+    for k = 1, ..., K in turn. If no free member votes on an uncovered row, a share is
+    computed over all rows.
+
+    References
+    ----------
+    Prodromidis, Stolfo and Chan, Effective and efficient pruning of meta-classifiers in
+    a distributed data mining system, Columbia University 1998, whose metrics of
+    specialty and coverage are joined here.
+    """
+    ballots = Ballots(votes)
+    y, K = np.asarray(votes.y), ballots.n_classes
+    uncovered = np.ones(len(y), dtype=bool)
+
+    def add(free: BoolArray, u: int) -> int:
+        nonlocal uncovered
+        k = u % K
+        own, other = (
+            _share(ballots, k, is_k, uncovered, free) for is_k in (y == k, y != k)
+        )
+        m = least(other - own, ballots.rank, free)
+        uncovered = uncovered & (ballots.right[:, m] == 0)
+        return m
+
+    return one_by_one(len(ballots.rank), add)
+
+
 # --- sums over rows --------------------------------------------------------------------
 
 
@@ -176,6 +293,33 @@ def _squares(votes: Votes, mean_weight: float) -> _Squares:
     return _Squares(largest, squares, np.broadcast_to(counted, largest.shape))
 
 
+def _contributions(ballots: Ballots) -> FloatArray:
+    """Return the sum of what each member contributes, by blocks of rows."""
+    N, M = ballots.choice.shape
+    total = np.zeros(M)
+    for start in range(0, N, step := max(1, _BLOCK // M)):
+        rows = slice(start, start + step)
+        total += ballots.s[rows] @ _row_contributions(ballots, rows)
+    return total
+
+
+def _row_contributions(ballots: Ballots, rows: slice) -> FloatArray:
+    """Return what each member contributes to each row, from the shares v, (n, K)."""
+    choice, present = ballots.choice[rows], ballots.present[rows]
+    N, K = len(choice), ballots.n_classes
+    # One box for each row and class; votes (N, K) counts what falls in it.
+    box = (np.arange(N)[:, None] * K + choice)[present]
+    votes = np.bincount(box, minlength=N * K).reshape(N, K)
+    v = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
+    v_sec, v_max = np.partition(v, K - 2, axis=1)[:, K - 2 :].T[:, :, None]
+    y = np.asarray(ballots.votes.y, dtype=np.intp)[rows, None]
+    v_y = np.take_along_axis(v, y, axis=1)
+    v_m = v[np.arange(N)[:, None], choice]
+    when_right = np.where(v_m < v_max, 2 * v_max - v_m, v_sec)
+    parts: FloatArray = np.where(choice == y, when_right, v_y - v_m - v_max) * present
+    return parts
+
+
 def _signature_sums(ballots: Ballots) -> Sums:
     """Return products of (o, c_ens) with themselves, (2, 2), and with c, (2, M)."""
     c = ballots.right - ballots.wrong
@@ -185,224 +329,90 @@ def _signature_sums(ballots: Ballots) -> Sums:
     return Sums((heavy @ both.T, heavy @ c))
 
 
-#: Numbers in a block of rows: 1 MB, which fits the cache.
-_BLOCK = 2**17
+def _share_sums(ballots: Ballots) -> Sums:
+    """Return G and b, from signatures over the number of voters, and sum s."""
+    voters = ballots.present.sum(axis=1)
+    rows = voters > 0
+    root = np.sqrt(ballots.s[rows])
+    c = (ballots.right - ballots.wrong)[rows] / voters[rows, None]
+    c *= root[:, None]
+    return Sums((c.T @ c, root @ c, float(root @ root)))
 
 
-def kappa(votes: Votes) -> IntArray:
-    """Order members by the pairs that agree least beyond chance.
+def _nearest(G: FloatArray, b: FloatArray, p: float, rank: IntArray) -> IntArray:
+    """Order members by | p o - sum c |^2 = p^2 - 2 p b'z + z'Gz, z the chosen."""
+    M = len(G)
+    score = np.diag(G) - 2 * p * b
 
-        kappa_ij = (A_ij - P_ij) / (1 - P_ij)
-
-    A_ij is the share of rows on which i and j vote for the same class and P_ij that by
-    chance (see `pairwise_kappa`), on the rows that both vote on. Pairs are taken in
-    order of kappa; of a pair the member of less error comes first. Pairs without a common
-    row come last.
-
-    References
-    ----------
-    Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
-    """
-    ballots = Ballots(votes)
-    kappas = agreement(ballots).kappa
-    i, j = np.triu_indices(len(kappas), k=1)
-    # Without a common row kappa is NaN: such pairs come last.
-    score = np.nan_to_num(grid(kappas[i, j]), nan=np.inf)
-    rank = ballots.rank
-    first, second = np.where(rank[i] < rank[j], (i, j), (j, i))
-    pairs = np.argsort(score, kind="stable")
-    return _first_met(np.column_stack([first, second])[pairs], len(kappas))
-
-
-def kl(votes: Votes, smoothing: float = 0.01) -> IntArray:
-    """Add the member whose class probabilities diverge most from the chosen ones.
-
-        J_ij = mean_n sum_k (p_ink - p_jnk) log(p_ink / p_jnk)
-        s_u = argmax_k  J_{k s_1} + ... + J_{k s_u-1}
-
-    J is the Kullback-Leibler divergence in both directions, on the rows that both members
-    vote on; the first two members are the pair of largest J. The rows of F are scaled to
-    probabilities and mixed with a share `smoothing` of the uniform distribution, so
-    that J is finite for votes, where it is proportional to the share of rows on which
-    i and j disagree. A pair without a common row has the mean J.
-
-    References
-    ----------
-    Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
-    """
-    ballots = Ballots(votes)
-    return _most_divergent(symmetric_divergence(ballots, smoothing), ballots)
-
-
-def _most_divergent(J: FloatArray, ballots: Ballots) -> IntArray:
-    """Return the pair with the largest J, then always the largest sum over the chosen."""
-    rank = ballots.rank
-    # Both members of the pair of largest J have this maximum: rank decides.
-    total = J.max(axis=1)
-
-    def add(free: BoolArray, u: int) -> int:
-        nonlocal total
-        k = least(-total, rank, free)
-        total = J[k] if u == 0 else total + J[k]
+    def add(free: BoolArray, _: int) -> int:
+        nonlocal score
+        k = least(score, rank, free, unit=1.0 / M)
+        # (z + e_m)'G(z + e_m) gains 2 G_mk for every later m.
+        score = score + 2 * G[k]
         return k
 
-    return one_by_one(len(J), add)
+    return one_by_one(M, add)
 
 
-class KappaErrorHullPruner(Combiner):
-    """Keep the pairs on the convex hull of the kappa-error diagram.
-
-        x_ij = kappa_ij,   y_ij = (e_i + e_j) / 2
-
-    Every pair is a point. The lower left part of the hull runs from the pair that
-    agrees least to the pair with the smallest error. The members of all pairs on it are
-    kept, so the number of members is not a parameter. Pairs without a common row are
-    ignored.
-
-    Attributes
-    ----------
-    weights_ : array of shape (M,)
-        Equal weights for the chosen members, zero for the others.
-    pairs_ : array of shape (n, 2)
-        The pairs on the hull, from the most diverse to the most accurate.
-    support_ : array
-        Indices of the chosen members; the best single member if no pair has a kappa.
-
-    References
-    ----------
-    Margineantu and Dietterich, Pruning adaptive boosting, ICML 1997.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from committee import KappaErrorHullPruner
-    >>> votes = np.array([[0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]])
-    >>> hull = KappaErrorHullPruner().fit(np.eye(2)[votes], [0] * 4)
-    >>> hull.pairs_.tolist(), hull.support_.tolist()
-    ([[1, 2], [0, 1]], [0, 1, 2])
-    """
-
-    takes_chunks: ClassVar[bool] = True
-    _numbers: ClassVar[tuple[str, ...]] = ("pairs_",)
-    pairs_: IntArray
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare that F has three axes."""
-        return votes_tags(super().__sklearn_tags__())
-
-    def _weigh(self, votes: Votes) -> FloatArray:
-        ballots = Ballots(votes)
-        pairs, kappa, error = kappa_and_error(ballots)
-        self.pairs_ = pairs[lower_left_hull(kappa, error)]
-        chosen = np.unique(self.pairs_)
-        if len(chosen) == 0:
-            chosen = np.flatnonzero(ballots.rank == 0)
-        return equal_weights(chosen, votes.n_members)
-
-
-def _first_met(pairs: IntArray, M: int) -> IntArray:
-    """Return the members in the order in which the pairs name them."""
-    members, first = np.unique(pairs, return_index=True)
-    order: IntArray = members[np.argsort(first)]
-    return order if M > 1 else np.zeros(1, dtype=np.intp)
-
-
-def kappa_and_error(ballots: Ballots) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the pairs with a common row, (n, 2), their kappa and their mean error."""
-    kappa, error = agreement(ballots).kappa, ballots.errors()
-    i, j = np.nonzero(np.triu(~np.isnan(kappa), k=1))
-    return np.column_stack([i, j]), kappa[i, j], (error[i] + error[j]) / 2
-
-
-def lower_left_hull(x: FloatArray, y: FloatArray) -> IntArray:
-    """Return the points on the convex hull from the leftmost to the lowest.
-
-    Of the leftmost points the lowest counts, of the lowest the leftmost. Points on
-    an edge, or equal to a corner, are on the hull. Returns the numbers of the points
-    x, y, both (n,), from left to right, equal ones in order.
-    """
-    if len(x) == 0:
-        return np.empty(0, dtype=np.intp)
-    x, y = grid(x) * TIE, grid(y) * TIE
-    at = int(np.lexsort((y, x))[0])
-    on = (x == x[at]) & (y == y[at])
-    while True:
-        dx, dy = x - x[at], y - y[at]
-        below = np.flatnonzero((dy < 0) & (dx > 0))
-        if len(below) == 0:
+def _share(
+    ballots: Ballots, k: int, rows: BoolArray, uncovered: BoolArray, free: BoolArray
+) -> FloatArray:
+    """Return the share of some rows on which each member votes for class k, (M,)."""
+    for some in (np.flatnonzero(rows & uncovered), np.flatnonzero(rows)):
+        s = ballots.s[some]
+        counted = s @ ballots.voting[some]
+        if np.any(counted[free] > 0):
             break
-        # The edge leads to the point of steepest descent; of several the farthest.
-        slope = dy[below] / dx[below]
-        steepest = slope.min()
-        flat = dy - steepest * dx <= TIE * (1 - steepest)
-        edge = below[flat[below]]
-        on[edge] = True
-        at = int(edge[dx[edge].argmax()])
-    points = np.flatnonzero(on)
-    return points[np.lexsort((points, -y[points], x[points]))]
+    votes = (ballots.choice[some] == k) & ballots.present[some]
+    # Without a vote there the share is zero.
+    return np.where(counted > 0, s @ votes / np.where(counted > 0, counted, 1.0), 0.0)
 
 
-def agreement(ballots: Ballots) -> Agreement:
-    """Return the agreement of every pair on the rows on which both vote."""
-    return Agreement(*ballots.total(_agreement_sums))
-
-
-def _agreement_sums(ballots: Ballots) -> Sums:
-    mask = ballots.present if ballots.votes.masked else None
-    return Sums(count_agreement(ballots.choice, ballots.n_classes, mask, ballots.s))
-
-
-def symmetric_divergence(ballots: Ballots, smoothing: float) -> FloatArray:
-    """Return the divergence of every pair, in both directions.
-
-        J_ij = mean_n sum_k (p_ink - p_jnk) log(p_ink / p_jnk)
-
-    on the rows on which both members vote, by matrix products. Rows of F are cut
-    at zero, scaled to sum to one and mixed with a share `smoothing` of the uniform
-    distribution. Pairs without a common row have the mean J of the others.
-    """
-    own, cross, n = ballots.total(_divergence_sums, smoothing)
-    known = np.broadcast_to(n > 0, cross.shape)
-    # sum (p_i - p_j)(log p_i - log p_j): own terms minus the crossed ones.
-    J = np.where(known, own + own.T - cross - cross.T, 0.0)
-    J = np.maximum(J / np.where(known, n, 1.0), 0.0)
-    J[np.diag_indices(len(J))] = 0.0
-    pairs = known & ~np.eye(len(J), dtype=bool)
-    return np.where(known, J, J[pairs].mean() if pairs.any() else 0.0)
-
-
-def _divergence_sums(ballots: Ballots, smoothing: float) -> Sums:
-    """Return sums over common rows: p_i log p_i, p_i log p_j, their weight.
-
-    Where all vote on all rows the first and the last have one column.
-    """
-    N, M, K = ballots.votes.F.shape
-    masked = ballots.votes.masked
-    own, n = np.zeros((M, M if masked else 1)), np.zeros((M, M) if masked else (1, 1))
-    cross = np.zeros((M, M))
+def _confusions(ballots: Ballots) -> FloatArray:
+    """Return the weight of rows with vote i of member m and j of all, (M, K, K)."""
+    N, M = ballots.choice.shape
+    K = ballots.n_classes
+    total = np.zeros((M, K, K))
     for start in range(0, N, step := max(1, _BLOCK // (M * K))):
         rows = slice(start, start + step)
-        counted = ballots.voting[rows] if masked else np.ones((len(ballots.s[rows]), 1))
-        p = _probabilities(ballots, rows, smoothing)
-        log_p = np.log(p)
-        heavy = ballots.s[rows, None] * counted
-        n += heavy.T @ counted
-        own += (heavy * (p * log_p).sum(axis=1)).T @ counted
-        p *= heavy[:, None]
-        if masked:
-            log_p *= counted[:, None]
-        cross += p.reshape(-1, M).T @ log_p.reshape(-1, M)
-    return Sums((own, cross, n))
+        one_hot = ballots.choice[rows, :, None] == np.arange(K)
+        votes = (one_hot & ballots.present[rows, :, None]).astype(np.float64)
+        whole = votes.sum(axis=1)
+        # Several classes with the most votes share the row.
+        top = whole == whole.max(axis=1, keepdims=True)
+        share = top / top.sum(axis=1, keepdims=True) * ballots.s[rows, None]
+        total += np.einsum("nmi,nj->mij", votes, share, optimize=True)
+    return total
 
 
-def _probabilities(ballots: Ballots, rows: slice, smoothing: float) -> FloatArray:
-    """Return positive class probabilities of a row block, (n, K, M)."""
-    p = np.maximum(ballots.votes.F[rows].transpose(0, 2, 1), 0.0, dtype=np.float64)
-    # First over the largest entry, so that no sum overflows; a row without a positive
-    # entry is the vote that argmax makes of it.
-    largest = p.max(axis=1, keepdims=True)
-    voted = ballots.choice[rows][:, None] == np.arange(p.shape[1])[:, None]
-    p = np.where(largest > 0, p / np.where(largest > 0, largest, 1.0), voted)
-    p *= (1 - smoothing) / p.sum(axis=1, keepdims=True)
-    p += smoothing / p.shape[1]
-    return p
+def _correlation(n: FloatArray) -> FloatArray:
+    """Return the correlation of the two sides of each table (M, K, K)."""
+    count = n.sum(axis=(1, 2))
+    p = n / np.where(count > 0, count, 1.0)[:, None, None]
+    own, whole = p.sum(axis=2), p.sum(axis=1)
+    cov = np.trace(p, axis1=1, axis2=2) - (own * whole).sum(axis=1)
+    spread = (own.sum(axis=1) - (own**2).sum(axis=1)) * (
+        whole.sum(axis=1) - (whole**2).sum(axis=1)
+    )
+    rounding = 4 * np.finfo(np.float64).eps
+    return np.where(spread > rounding, cov / np.sqrt(np.maximum(spread, rounding)), 0.0)
+
+
+def _weighted_errors(ballots: Ballots, d: FloatArray) -> FloatArray:
+    """Return sum d [wrong] / sum d over rows with votes; chance where there are none."""
+    wrong, counted = d @ ballots.wrong, ballots.counted_by(d)
+    chance = np.full(len(wrong), 1.0 - 1.0 / ballots.n_classes)
+    error: FloatArray = np.divide(wrong, counted, out=chance, where=counted > 0)
+    return error
+
+
+def _reweighted(ballots: Ballots, d: FloatArray, k: int, error: float) -> FloatArray:
+    """Return d after member k of the given error; the start where it has no end."""
+    K = ballots.n_classes
+    if not 0 < error < 1.0 - 1.0 / K - TIE:
+        return ballots.s
+    _, present, right = (of[k] for of in ballots.by_member)
+    factor = np.where(right, 1 / (K * (1 - error)), 1.0)
+    factor[present & ~right] = (K - 1) / (K * error)
+    changed: FloatArray = d * factor
+    return changed

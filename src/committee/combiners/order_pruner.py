@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from committee._typing import BoolArray, FloatArray, IntArray, RandomState
 from committee._validation import AT_LEAST_ONE, StrOptions
-from committee.combiners import order_criteria
+from committee.combiners import order_criteria, pairwise
 from committee.combiners.ballots import (
     TIE,
     Ballots,
@@ -33,13 +33,20 @@ Criterion = Callable[[Votes], Any]
 _OF_SUMS: dict[str, Criterion] = {
     "best": order_criteria.best,
     "orientation": order_criteria.orientation,
-    "kappa": order_criteria.kappa,
-    "kl": order_criteria.kl,
+    "contribution": order_criteria.contribution,
+    "correlation": order_criteria.correlation,
+    "kappa": pairwise.kappa,
+    "kl": pairwise.kl,
+    "margin-distance": order_criteria.margin_distance,
 }
 #: All criteria by name.
 CRITERIA: dict[str, Criterion] = _OF_SUMS | {
+    "kl-rows": pairwise.kl_rows,
+    "drep": pairwise.drep,
     "complementarity": order_criteria.complementarity,
     "concurrency": order_criteria.concurrency,
+    "boosting-order": order_criteria.boosting_order,
+    "specialty": order_criteria.specialty,
 }
 #: Those that also order members of a regression.
 _OF_NUMBERS = ("best", "random")
@@ -85,11 +92,21 @@ class OrderPruner(OrderedPruner):
 
         - "orientation": the angle between the member's signature (right and wrong votes)
           and the rows on which the whole committee fails.
+        - "margin-distance": adds the member that moves the margins of all rows closest to
+          a small target.
         - "complementarity": adds the member with the best accuracy on the rows that the
           current committee misclassifies.
         - "concurrency": removes, one by one, the member that helps the others least.
+        - "boosting-order": adds the member with the smallest error on rows weighted as in
+          boosting.
+        - "contribution": contribution to the vote of all members (EPIC).
+        - "drep": among the members that differ most, the one that reduces the error
+          most.
         - "kappa": the pairs that agree least beyond chance.
         - "kl": the largest divergence of class probabilities.
+        - "kl-rows": the largest divergence of the row weights of AdaBoost.
+        - "specialty": the best members for each class in turn.
+        - "correlation": votes that correlate with the vote of all members.
 
         For classification and regression:
 
@@ -99,8 +116,8 @@ class OrderPruner(OrderedPruner):
         A callable takes a `committee.votes.Votes` object and returns either integers
         (M,), the member indices from best to worst, or floats (M,), a score for each
         member (larger is better). The named criteria are functions of
-        `committee.combiners.order_criteria`, with equations and
-        references. `functools.partial(kl, smoothing=0.1)` changes an argument.
+        `committee.combiners.order_criteria` and `pairwise`, with equations and
+        references. `functools.partial(margin_distance, p=0.1)` changes an argument.
     n_members : int, default=25
         Number of members to keep; all if there are fewer.
     random_state : int, RandomState instance or None, default=None
@@ -114,8 +131,8 @@ class OrderPruner(OrderedPruner):
         Indices of the members that vote on at least one row, best first. Ties are
         broken by the member's own error, then by its index.
     scores_ : array of shape (M,)
-        Score of each member, for criteria that have one: the cosine for "orientation".
-        NaN for a member without votes.
+        Score of each member, for criteria that have one: the cosine for "orientation",
+        IC_m for "contribution", R_m for "correlation". NaN for a member without votes.
     path_ : Path
         Error of the first 1, 2, ..., M members of the order.
     support_ : array

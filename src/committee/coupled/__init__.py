@@ -8,10 +8,8 @@ from committee.coupled.bayesian_committee import (
     BayesianCommitteeRegressor,
 )
 from committee.coupled.cell_kernel import CellKernelClassifier, CellKernelRegressor
-from committee.coupled.coupled_kernel import (
-    CoupledKernelClassifier,
-    CoupledKernelRegressor,
-)
+from committee.coupled.coupled_classifier import CoupledKernelClassifier
+from committee.coupled.coupled_kernel import CoupledKernelRegressor
 from committee.coupled.gram import GramBlocks, KernelMember, Layout
 from committee.coupled.lssvm import LSSVMClassifier, LSSVMRegressor
 from committee.coupled.search import SearchResult, search_coupled

@@ -190,8 +190,7 @@ class LSSVMClassifier(KernelClassifierMixin, LSSVM):
 
     Examples
     --------
-    >>> from sklearn.base import is_classifier
-    from sklearn.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> from committee import LSSVMClassifier
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> LSSVMClassifier(gamma=2.0, alpha=0.1).fit(X, y).score(X, y) > 0.98

@@ -1,4 +1,8 @@
-"""The coupled system: what is minimised, and its solution."""
+"""The coupled system: what is minimised, and its solution.
+
+Block Cholesky makes the blocks of the system. Conjugate gradients keep kernel blocks
+k(D_j, S_j) and k(X_c, D_i) and one Cholesky factor for each submodel, a third of that.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import svd
+from scipy.linalg import cho_solve, svd
 from scipy.sparse import coo_array, diags_array
 
 from committee._typing import FloatArray, IntArray
 from committee.coupled.gram import GramBlocks, threads_for
 from committee.linalg import (
     NotPositiveDefiniteError,
+    conjugate_gradient,
+    jittered_cholesky,
     largest_eigenvalue,
     solve_blocks,
     solve_blocks_indefinite,
@@ -102,7 +108,7 @@ def solve_coupled(
         if coupling >= 0:
             raise NotPositiveDefiniteError(_advice(alpha, coupling)) from error
         # Only now: the limit takes a singular value decomposition of every block.
-        limit = coupling_limit(gram, alpha)
+        limit = CoupledOperator(gram, alpha, coupling).limit()
         if not allow_indefinite:
             raise NotPositiveDefiniteError(_below(alpha, coupling, limit)) from error
         with threads_for(largest):
@@ -134,6 +140,60 @@ def _stationary(
         stacklevel=2,
     )
     return coef
+
+
+def solve_coupled_cg(
+    gram: GramBlocks,
+    Y: FloatArray,
+    *,
+    alpha: float,
+    coupling: float,
+    tol: float,
+    max_iter: int,
+) -> tuple[list[FloatArray], int, bool]:
+    """Solve the system of `solve_coupled` by preconditioned conjugate gradients.
+
+        A a = Kt'y,    M = blockdiag(H_j),    until ||A a - b|| <= tol ||b||
+
+    Returns
+    -------
+    coef : list of arrays of shape (m_j, T)
+    n_iter : int
+    converged : bool
+    """
+    A = CoupledOperator(gram, alpha, coupling)
+    largest = max(K.shape[1] for K in A.Kt)
+    with threads_for(largest):
+        # Conjugate gradients need not notice that A is indefinite: check before.
+        if coupling < 0 and coupling <= (limit := A.limit()):
+            raise NotPositiveDefiniteError(
+                _below(alpha, coupling, limit)
+                + ' allow_indefinite=True solves the equations with solver="direct".'
+            )
+        members = range(len(A.Kt))
+        b = np.concatenate([gram.right_side(j, Y) for j in members])
+        try:
+            L = [
+                jittered_cholesky(gram.diagonal(j, alpha, coupling))[0] for j in members
+            ]
+        except NotPositiveDefiniteError as error:
+            raise NotPositiveDefiniteError(_advice(alpha, coupling)) from error
+
+        def precondition(r: FloatArray) -> FloatArray:
+            parts = zip(L, A.split(r), strict=True)
+            return np.concatenate(
+                [cho_solve((L_j, True), r_j, check_finite=False) for L_j, r_j in parts]
+            )
+
+        a, n_iter, residual = conjugate_gradient(
+            A,
+            b,
+            precondition,
+            tol=tol,
+            max_iter=max_iter,
+            advice='Increase max_iter or tol, or use solver="direct".',
+        )
+    return A.split(a), max(n_iter, 1), residual <= tol
 
 
 def system_block(gram: GramBlocks, alpha: float, nu: float) -> Block:
@@ -182,38 +242,69 @@ def _below(alpha: float, nu: float, limit: float) -> str:
     )
 
 
-def coupling_limit(gram: GramBlocks, alpha: float) -> float:
-    """Return the coupling at which the system H_0 + nu E'E becomes singular.
+class CoupledOperator:
+    """Products with the matrix of the system, by kernel blocks.
 
-    H_0 = Kt'Kt + alpha I,    E a are the differences of coupled outputs on X_c
-
-    H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(R E'E R),    R = H_0^-1/2
+    A = H_0 + nu E'E, with H_0 = Kt'Kt + alpha I, and E a the differences of coupled
+    outputs on X_c.
     """
-    layout = gram.layout
-    q = layout.n_members
-    roots = [_InverseRoot(gram.training(j), alpha) for j in range(q)]
-    # Three submodels share the block of a subset.
-    shared = [gram.coupling(i) for i in range(q)]
-    Kc = [np.hstack([shared[i] for i in layout.support(j)]) for j in range(q)]
-    ends = np.cumsum([K.shape[1] for K in Kc])
-    # n_j on the diagonal, -1 where two submodels are coupled.
-    one, two = np.array(layout.edges, dtype=np.intp).reshape(-1, 2).T
-    pairs = coo_array((np.ones(len(one)), (one, two)), shape=(q, q))
-    laplacian = diags_array(layout.degrees.astype(float)) - pairs - pairs.T
 
-    def of_each(parts: Sequence[Any], v: FloatArray) -> list[FloatArray]:
-        split = np.split(v, ends[:-1])
-        return [part @ v_j for part, v_j in zip(parts, split, strict=True)]
+    def __init__(self, gram: GramBlocks, alpha: float, nu: float) -> None:
+        layout = gram.layout
+        q = layout.n_members
+        self.alpha, self.nu = alpha, nu
+        self.Kt = [gram.training(j) for j in range(q)]
+        # Three submodels share the block of a subset.
+        Kc = [gram.coupling(i) for i in range(q)]
+        self.Kc = [[Kc[i] for i in layout.support(j)] for j in range(q)]
+        self._ends = np.cumsum([K.shape[1] for K in self.Kt])
+        # n_j on the diagonal, -1 where two submodels are coupled.
+        one, two = np.array(layout.edges, dtype=np.intp).reshape(-1, 2).T
+        pairs = coo_array((np.ones(len(one)), (one, two)), shape=(q, q))
+        self._laplacian = diags_array(layout.degrees.astype(float)) - pairs - pairs.T
 
-    def product(v: FloatArray) -> FloatArray:
-        """Return R E'E R v, (m, 1)."""
-        f = np.stack(of_each(Kc, np.concatenate(of_each(roots, v))))  # (q, n_c, 1)
-        gaps = (laplacian @ f.reshape(q, -1)).reshape(f.shape)
-        back = [K.T @ gap for K, gap in zip(Kc, gaps, strict=True)]
-        return np.concatenate(of_each(roots, np.concatenate(back)))
+    def split(self, v: FloatArray) -> list[FloatArray]:
+        """Return the rows of v, (m, T), that belong to each submodel."""
+        return np.split(v, self._ends[:-1])
 
-    largest = largest_eigenvalue(product, int(ends[-1]))
-    return -1.0 / largest if largest > 0 else -np.inf
+    def __call__(self, a: FloatArray) -> FloatArray:
+        """Return A a, (m, T)."""
+        H_0 = [K.T @ (K @ a_j) for K, a_j in zip(self.Kt, self.split(a), strict=True)]
+        return np.concatenate(H_0) + self.alpha * a + self.nu * self.differences(a)
+
+    def differences(self, a: FloatArray) -> FloatArray:
+        """Return E'E a, (m, T): the part of the coupling, for nu = 1."""
+        outputs = []
+        for blocks, a_j in zip(self.Kc, self.split(a), strict=True):
+            cuts = np.cumsum([K.shape[1] for K in blocks])[:-1]
+            parts = zip(blocks, np.split(a_j, cuts), strict=True)
+            outputs.append(sum(K @ part for K, part in parts))
+        f = np.stack(outputs)  # (q, n_c, T)
+        gaps = (self._laplacian @ f.reshape(len(f), -1)).reshape(f.shape)
+        return np.concatenate(
+            [
+                K.T @ gap
+                for blocks, gap in zip(self.Kc, gaps, strict=True)
+                for K in blocks
+            ]
+        )
+
+    def limit(self) -> float:
+        """Return the coupling at which the system becomes singular.
+
+        H_0 + nu E'E > 0   <=>   nu > -1 / lambda_max(R E'E R),    R = H_0^-1/2
+        """
+        roots = [_InverseRoot(K, self.alpha) for K in self.Kt]
+
+        def whiten(v: FloatArray) -> FloatArray:
+            parts = zip(roots, self.split(v), strict=True)
+            return np.concatenate([R(part) for R, part in parts])
+
+        def product(v: FloatArray) -> FloatArray:
+            return whiten(self.differences(whiten(v)))
+
+        largest = largest_eigenvalue(product, int(self._ends[-1]))
+        return -1.0 / largest if largest > 0 else -np.inf
 
 
 class _InverseRoot:
@@ -229,7 +320,7 @@ class _InverseRoot:
         self.outside = float(1.0 / np.sqrt(alpha))
         self.inside = 1.0 / np.sqrt(d**2 + alpha) - self.outside
 
-    def __matmul__(self, v: FloatArray) -> FloatArray:
+    def __call__(self, v: FloatArray) -> FloatArray:
         """Return the product with v, (m, T)."""
         inside: FloatArray = self.Vt.T @ (self.inside[:, None] * (self.Vt @ v))
         return self.outside * v + inside

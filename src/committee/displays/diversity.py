@@ -9,7 +9,7 @@ import numpy as np
 from committee._typing import FloatArray, IntArray
 from committee._validation import check_predictions
 from committee.combiners.ballots import Ballots
-from committee.combiners.order_criteria import kappa_and_error, lower_left_hull
+from committee.combiners.pairwise import kappa_and_error, lower_left_hull
 from committee.diagnostics import error_correlation
 from committee.displays.sources import (
     core_of,

@@ -44,15 +44,19 @@ class NeighbourGate(Gate):
     - "ola": the most accurate member among the neighbours (Woods, Kegelmeyer and Bowyer
       1997); for regression, the one with the smallest squared error. Members that tie
       get equal weights.
-    - "knora-u": one vote for each neighbour on which the member is right (Ko, Sabourin
-      and Britto 2008).
+    - "knora-e": the members that are right on all neighbours; if there are none, on the
+      nearest k - 1, and so on (Ko, Sabourin and Britto 2008).
+    - "knora-u": one vote for each neighbour on which the member is right.
+    - "des-p": the members that are right more often than chance, 1 / K (Woloszynski et
+      al. 2012).
 
     If no member qualifies, all get equal weights. If a member made no prediction for any
-    neighbour, its accuracy on all its rows is used; with "knora-u" it gets no weight.
+    neighbour, its accuracy on all its rows is used; with "knora-e" and "knora-u" it gets
+    no weight.
 
     Parameters
     ----------
-    method : {"soft", "ola", "knora-u"}, default="soft"
+    method : {"soft", "ola", "knora-e", "knora-u", "des-p"}, default="soft"
         Regression takes "soft" and "ola".
     n_neighbors : int, default=7
         k. With fewer rows all of them are neighbours.
@@ -82,7 +86,7 @@ class NeighbourGate(Gate):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **Gate._parameter_constraints,
-        "method": [StrOptions({"soft", "ola", "knora-u"})],
+        "method": [StrOptions({"soft", "ola", "knora-e", "knora-u", "des-p"})],
         "n_neighbors": [AT_LEAST_ONE],
         "static": [Combiner, None],
     }
@@ -97,10 +101,10 @@ class NeighbourGate(Gate):
 
     def _learn(self, Z: FloatArray, votes: Votes) -> None:
         """Store the rows, and the loss or success of every member on each."""
-        if votes.n_classes is None and self.method == "knora-u":
+        if votes.n_classes is None and self.method not in ("soft", "ola"):
             raise ValueError(
-                'NeighbourGate(method="knora-u") is for classification. For regression '
-                'use method="soft" or "ola".'
+                f"NeighbourGate(method={self.method!r}) is for classification. For "
+                'regression use method="soft" or "ola".'
             )
         mask, votes = votes.held_out, in_units(votes)
         self._present: BoolArray = np.ones((len(Z), 1), bool) if mask is None else mask
@@ -155,12 +159,17 @@ class NeighbourGate(Gate):
 
     def _among(self, near: IntArray) -> FloatArray:
         """Return the weights (n, M) of rows with these neighbours (n, k)."""
+        if self.method == "knora-e":
+            return _shares(_longest(self._streaks(near)))
         if self.method == "knora-u":
             return _shares(self._sums(near)[0])
         if self.method == "soft":
             share = self.gate_share_
             return (1.0 - share) * self._static + share * self._soft(near)
         local = self._local(near)
+        if self.method == "des-p":
+            assert self._n_classes is not None
+            return _shares(local > 1.0 / self._n_classes)
         best = local.min if self._n_classes is None else local.max
         return _shares(local == best(axis=1, keepdims=True))
 
@@ -183,6 +192,28 @@ class NeighbourGate(Gate):
         total, present = self._sums(near)
         known = present > 0
         return np.where(known, total / np.where(known, present, 1.0), self._overall)
+
+    def _streaks(self, near: IntArray) -> IntArray:
+        """Return how many of the nearest rows a member passes without an error, (n, M).
+
+        Rows on which it abstains are skipped. A member that is right on none has zero.
+        """
+        correct = self._worth > 0
+        failed = self._present & ~correct
+        alive = np.ones((len(near), self.n_members_), dtype=bool)
+        length = np.zeros(alive.shape, dtype=np.intp)
+        right = np.zeros(alive.shape, dtype=bool)
+        for rows in near.T:
+            alive &= ~failed[rows]
+            right |= alive & correct[rows]
+            length += alive
+        return np.where(right, length, 0)
+
+
+def _longest(streaks: IntArray) -> Any:
+    """Return a mask of the longest streaks in each row; False where all are zero."""
+    longest = streaks.max(axis=1, keepdims=True)
+    return (streaks == longest) & (longest > 0)
 
 
 def _shares(counts: Any) -> FloatArray:

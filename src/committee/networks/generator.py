@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
@@ -37,6 +38,7 @@ from committee.networks.training import (
     MemberRows,
     TrainedNetwork,
     blocks_of,
+    interruptible,
     stopping_sample,
     train_block,
 )
@@ -139,16 +141,20 @@ class Networks(BatchedGenerator):
         for start in range(0, self.n_members, size):
             numbers = np.arange(start, min(start + size, self.n_members))
             rows = self._rows(template, data, numbers, root)
-            networks = self._train(template, arrays, rows, numbers, root, options)
+            found = self._train(template, arrays, rows, numbers, root, options)
             members = [
-                _member(template, arrays, data, network, _seed(root, m))
-                for m, network in zip(numbers, networks, strict=True)
+                _member(template, arrays, data, network, _seed(root, numbers[i]))
+                for i, network in found.items()
             ]
+            networks = list(found.values())
+            stopped = _interrupted(networks, len(rows))
             known: Any = ()
             if options.held_out:
-                empty = data.empty_predictions()
+                rows, empty = [rows[i] for i in found], data.empty_predictions()
                 known = predict_held_out(members, networks, rows, arrays, Z, empty)
             yield Generation(members, *known)
+            if stopped:
+                return
 
     def _check(
         self, estimator: Any, data: TrainingData, size: int, held_out: bool
@@ -220,8 +226,8 @@ class Networks(BatchedGenerator):
         numbers: IntArray,
         root: int,
         options: GenerateOptions,
-    ) -> list[TrainedNetwork]:
-        """Return the trained networks."""
+    ) -> dict[int, TrainedNetwork]:
+        """Return the trained networks, without those that Ctrl-C kept from starting."""
         settings = template.training_settings(
             arrays, coupling=float(self.coupling), weighted=self.data != "bagging"
         )
@@ -232,20 +238,21 @@ class Networks(BatchedGenerator):
         else:
             blocks = blocks_of(settings, rows, seeds, n_jobs=options.n_jobs)
         bar = bar_with_text(len(rows), "training", options.verbose)
-        with bar as advance:
+        with interruptible() as interruption, bar as advance:
 
             def report(epoch: int, running: int, loss: float) -> None:
                 advance(0, f"epoch {epoch}, held-out loss {loss:.4g}")
 
-            told = report if options.verbose else None
+            how = interruption, report if options.verbose else None
             calls = (
-                delayed(train_block)(settings, arrays, block, told) for block in blocks
+                delayed(train_block)(settings, arrays, block, *how) for block in blocks
             )
             results = results_of(calls, options.n_jobs, prefer="threads")
             for block, networks in zip(blocks, results, strict=True):
-                found.update(zip(block.members.tolist(), networks, strict=True))
+                # After Ctrl-C, a block that has not begun has no networks.
+                found.update(zip(block.members.tolist(), networks, strict=False))
                 advance(len(networks), "")
-        return [found[m] for m in range(len(rows))]
+        return dict(sorted(found.items()))
 
     def _sampler(self) -> Any:
         """Return the generator that draws rows like this one."""
@@ -299,6 +306,22 @@ def _member(
     if data.n_classes is not None:
         member.classes_ = np.arange(data.n_classes)
     return member.hold(arrays, network)
+
+
+def _interrupted(networks: list[TrainedNetwork], asked: int) -> bool:
+    """Return whether Ctrl-C came, and warn about the members it affected."""
+    cut = [network.n_epochs for network in networks if not network.finished]
+    if len(networks) == asked and not cut:
+        return False
+    if not networks:
+        raise KeyboardInterrupt
+    short = f", {len(cut)} of them for no more than {max(cut)} epochs," if cut else ""
+    warnings.warn(
+        f"Ctrl-C ended the training: {len(networks)} of {asked} networks are "
+        f"trained{short} and kept.",
+        stacklevel=8,  # the line that called fit
+    )
+    return True
 
 
 def predict_held_out(

@@ -5,7 +5,10 @@ Members stop on rows of their own, and are trained in blocks that fit into the c
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,12 +65,15 @@ class Trained:
         Number of epochs run.
     losses : array of shape (M,)
         Smallest loss on the validation rows; NaN without such rows.
+    finished : bool
+        False after an interruption.
     """
 
     theta: Tensor
     halves: list[Tensor]
     n_epochs: IntArray
     losses: Tensor
+    finished: bool
 
 
 class Adam:
@@ -124,6 +130,37 @@ class Adam:
         self.step = np.empty_like(self.m)
 
 
+@dataclass
+class Interruption:
+    """True after Ctrl-C: running epochs end, and no others begin."""
+
+    asked: bool = False
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Yield a flag that the first Ctrl-C sets; the second raises KeyboardInterrupt.
+
+    Signals are handled in the main thread only, and not in commands that run in the
+    background, where Ctrl-C is ignored: the flag is never set there.
+    """
+    interruption, before = Interruption(), signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or before is signal.SIG_IGN:
+        yield interruption
+        return
+
+    def ask(*_: Any) -> None:
+        interruption.asked = True
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield interruption
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class RowOrders:
     """Batches of the n training rows of each of R members, each in its own order.
 
@@ -153,6 +190,7 @@ def train(
     rows: Sequence[MemberRows],
     randoms: Sequence[np.random.Generator],
     settings: TrainingSettings,
+    interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> Trained:
     """Train networks by Adam until each stops, or for `max_epochs` epochs.
@@ -172,6 +210,7 @@ def train(
     randoms : list of Generator
         One for each member, for the order of its rows and for dropout.
     settings : TrainingSettings
+    interruption : Interruption, default=None
     report : callable, default=None
 
     Returns
@@ -191,6 +230,7 @@ def train(
         decayed=layers.decayed(),
     )
     best = BestEpochs(layers.theta, len(rows), settings.patience)
+    stopped = False
     # Weights that overflow are reported at the end, by _checked.
     with np.errstate(over="ignore", invalid="ignore"):
         for epoch in range(settings.max_epochs):
@@ -209,7 +249,10 @@ def train(
                     randoms = [r for r, kept in zip(randoms, on, strict=True) if kept]
             if report is not None:
                 report(epoch + 1, len(best.running), float(np.mean(losses)))
-    return _checked(best, layers.theta if stopping is None else None)
+            if interruption is not None and interruption.asked:
+                stopped = True
+                break
+    return _checked(best, layers.theta if stopping is None else None, stopped)
 
 
 def _step(
@@ -234,7 +277,7 @@ def _step(
     adam.update(layers.theta, layers.backward(D))
 
 
-def _checked(best: BestEpochs, last: Tensor | None) -> Trained:
+def _checked(best: BestEpochs, last: Tensor | None, stopped: bool) -> Trained:
     """Return the best weights, or `last` without early stopping.
 
     Raise ValueError if weights are not finite.
@@ -248,7 +291,7 @@ def _checked(best: BestEpochs, last: Tensor | None) -> Trained:
             "learning_rate."
         )
     halves = list(best.theta[1:])
-    return Trained(theta, halves, best.n_epochs, losses)
+    return Trained(theta, halves, best.n_epochs, losses, not stopped)
 
 
 #: Validation rows of one matrix product. It is the same for all members, so that the
@@ -398,13 +441,14 @@ class TrainedNetwork:
     """One plain network: matrices (in + 1, out), for standardised rows.
 
     `halves` holds the matrices after the epochs with the smallest loss on each half of the
-    validation rows.
+    validation rows. `finished` is False if Ctrl-C ended the training early.
     """
 
     matrices: list[Tensor]
     halves: list[list[Tensor]]
     n_epochs: int
     loss: float
+    finished: bool
 
 
 def bytes_of_row(settings: TrainingSettings) -> int:
@@ -450,9 +494,12 @@ def train_block(
     settings: TrainingSettings,
     arrays: TrainingArrays,
     block: Block,
+    interruption: Interruption | None = None,
     report: Report | None = None,
 ) -> list[TrainedNetwork]:
-    """Return the networks of a block."""
+    """Return the networks of a block; none if Ctrl-C came before it."""
+    if interruption is not None and interruption.asked:
+        return []
     randoms = [np.random.default_rng(seed) for seed in block.seeds]
     layout, options = settings.layout, (settings.activation, settings.dropout)
     layers: SeparateLayers | SharedLayers
@@ -461,7 +508,7 @@ def train_block(
     else:
         theta = np.stack([initial_weights(layout, random) for random in randoms])
         layers = SeparateLayers(layout, theta, *options)
-    trained = train(layers, arrays, block.rows, randoms, settings, report)
+    trained = train(layers, arrays, block.rows, randoms, settings, interruption, report)
     # (M, in + 1, out) of each layer
     matrices, *halves = map(layers.plain, (trained.theta, *trained.halves))
     M = len(randoms)
@@ -473,6 +520,7 @@ def train_block(
             [[W[m] for W in half] for half in halves],
             int(n_epochs[m]),
             float(losses[m]),
+            trained.finished,
         )
         for m in range(M)
     ]
