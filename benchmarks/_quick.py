@@ -47,7 +47,7 @@ QUICK = {
     "prune": "--rows 1000 --members 100",
     "pruners": "EPPruner GreedyPruner ReduceErrorPruner orientation",
     "refine": "--splits 2 --lines 'GB lzma' HistGB HS FIGS --sets friedman1 'robot arm' "
-    "boston diabetes splice waveform 'digits (10)' adult",
+    "boston diabetes image splice german waveform 'digits (10)'",
     "report": "--rows 10000 --members 100",
     "scale": "--rows 100000 --memory-up-to 100000",
     "serve": "--trees 100 --sets poker friedman",
