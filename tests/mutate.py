@@ -2,8 +2,8 @@
 
 Copies the sources and tests to a folder of its own, changes one place of one line at a time
 there, and runs the tests of that part that call the changed function until one fails: those
-in the file of the same name, then the others, quick files first. Which test calls which
-function, and how long it takes, is recorded once. A change that no test notices survives: it is printed, and either changes
+in the file of the same name, and when that is done for all changes, the others, quick files
+first. Which test calls which function, and how long it takes, is recorded once. A change that no test notices survives: it is printed, and either changes
 nothing that anybody can see, or lacks a test.
 
 With `--out FILE`, each result is added to FILE as a line of JSON, and a second call with
@@ -402,11 +402,13 @@ class Tests:
         return tests, sum(record[name][0] for name in tests)
 
 
-def failing_test(tree, mutant, tests):
-    """Return the first test that fails, or in brackets what ends the run; else None."""
-    files = files_of(mutant.part)
+def failing_test(tree, mutant, tests, *, own):
+    """Return the first test that fails, or in brackets what ends the run; else None.
+
+    The tests are those in the file of the same name, or else all others of the part.
+    """
+    files = [f for f in files_of(mutant.part) if own == (f == named(mutant.path))]
     known = {f: tests.calling(mutant, f)[1] for f in files if f in tests.files}
-    known[named(mutant.path)] = -1.0  # comes first
     for file in sorted(files, key=lambda file: known.get(file, np.inf)):
         calling, seconds = tests.calling(mutant, file)
         by = calling and _failing(tree, mutant, file, calling, seconds)
@@ -483,15 +485,16 @@ def main():
         chosen = drawn(tree, options.parts, options.seed)[: options.number]
         tests = Tests(tree, out)
         try:
-            for mutant in chosen:
-                if mutant.key in done:
+            for number, mutant in [*enumerate(chosen, 1)] * 2:
+                before = done.get(mutant.key)
+                if before and (before["by"] or before["all"]):
                     continue
-                by = failing_test(tree, mutant, tests)
+                by = failing_test(tree, mutant, tests, own=not before)
                 said = mutant.said((tree / mutant.path).read_text(encoding="utf-8"))
-                done[mutant.key] = one = {**mutant._asdict(), "by": by, "said": said}
-                print(
-                    f"{len(done):4} {f'killed by {by}' if by else f'survived: {said}'}"
-                )
+                found = {"by": by, "all": bool(before), "said": said}
+                done[mutant.key] = one = {**mutant._asdict(), **found}
+                what = "survived" if before else "passes its own file"
+                print(f"{number:4} {f'killed by {by}' if by else f'{what}: {said}'}")
                 sys.stdout.flush()
                 if out:
                     with out.open("a") as lines:
