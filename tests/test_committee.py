@@ -867,7 +867,6 @@ def test_continuous_targets_are_no_labels():
         ({"weigh_on": 1.0}, r"'weigh_on' .*'train'.*\(0.0, 1.0\). Got 1.0"),
         ({"generator": "bagging"}, "'generator' .*Generator.* Got 'bagging'"),
         ({"generator": Bagging}, "'generator' .*Generator.* Got <class .*Bagging.>"),
-        ({"combiner": Average}, "'combiner' .*Combiner.* Got <class .*Average.>"),
         ({"random_state": "seed"}, "'random_state' .*RandomState.* Got 'seed'"),
         ({"verbose": 3.5}, "'verbose' .*bool.* Got 3.5"),
     ],

@@ -109,7 +109,7 @@ def test_what_tables_of_nodes_cannot_hold_is_refused():
         trees_of(small().fit(X, y).get_booster())
     with pytest.raises(ValueError, match="'count:poisson'"):
         trees_of(small(objective="count:poisson").fit(X, y**2))
-    with pytest.raises(ValueError, match="NaN for missing values"):
+    with pytest.raises(ValueError, match="missing values as NaN"):
         trees_of(small(missing=0.0).fit(X, y))
     with pytest.raises(ValueError, match="no splits on categories"):
         trees_of(small(enable_categorical=True).fit(frame, y))

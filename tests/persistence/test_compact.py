@@ -374,5 +374,5 @@ def test_trees_add_to_sums_that_exist(target, tmp_path):
     assert set(said["targets"]) == {0, 1, 2}
     said["targets"][0] = target
     written({**members, TREES: json.dumps(said).encode()}, path)
-    with pytest.raises(ModelFileError, match="add to sums that exist"):
+    with pytest.raises(ModelFileError, match="trees fit their sums"):
         load(path)
