@@ -4,18 +4,20 @@ Forests, out of bag. Lines: all trees; plain, the first k as they are; fresh, an
 forest of k; EP's choice of at most k as it is; refined, what `refine` keeps and refits; GB
 lzma, HistGradientBoosting of as many rounds as fit into the bytes of refined, both pickled
 and compressed by lzma; HistGB, its default; HS, hierarchical shrinkage of a forest of k, its
-strength 1, 10 or 100 by cross-validation; FIGS, a sum of trees of at most 50 rules. With --choices the
-trees to refine are also the first k, random ones, those of EP with votes out of bag and with
-filled votes, and those of GreedyPruner.
+strength 1, 10 or 100 by cross-validation; FIGS, a sum of trees of at most 50 rules, nan for
+sets with missing values. With --choices the trees to refine are also the first k, random
+ones, those of EP with votes out of bag and with filled votes, and those of GreedyPruner.
 
 Errors of numbers are mean squared errors in percent of the variance of y, of classes error
 rates in percent, on rows that nothing has seen. Bytes are those of refined, in kB: pickled
 as a plain forest, the same compressed by lzma, slim-trees with lzma, save(compact=True),
-to_onnx; and of its rivals pickled and compressed by lzma. HS and FIGS need `pip install
-imodels`, slim-trees `pip install slim-trees`, or they are left out. Settings were
-chosen on sets like those of --others; --unseen has sets of classes that were made later,
-and looked at once. --raetsch: all 13 sets of the paper, on its splits. --speed: 25 refined
-trees on 20,000 rows, in units of the time of the forest's fit; give --trees 500 with it.
+to_onnx; and of its rivals pickled and compressed by lzma. Without `pip install imodels` HS
+and FIGS are left out, without `pip install slim-trees` its column is empty.
+
+Settings were chosen on sets like those of --others; --unseen has sets of classes that were
+made later, and looked at once. --raetsch: all 13 sets of the paper, on its splits. --speed:
+25 refined trees on 20,000 rows, in units of the time of the forest's fit; give --trees 500
+with it.
 
 python -m benchmarks refine [--trees 200] [--members 20] [--splits 5]
     [--sets NAME ...] [--lines NAME ...] [--choices] [--others] [--unseen] [--raetsch]
