@@ -184,9 +184,9 @@ def report(path: Path) -> None:
         words += " --window-size=1000,1900 --screenshot=report.png report.html"
         _run(words.split(), folder)
         with Image.open(Path(folder) / "report.png") as shot:
-            picture = Image.new("RGB", (1000, 895))
-            picture.paste(shot.crop((0, 0, 1000, 410)))
-            picture.paste(shot.crop((0, 1330, 1000, 1815)), (0, 410))
+            picture = Image.new("RGB", (1000, 810))
+            picture.paste(shot.crop((0, 0, 1000, 325)))
+            picture.paste(shot.crop((0, 1123, 1000, 1608)), (0, 325))
     picture.quantize(64).save(path, optimize=True)
 
 
