@@ -207,7 +207,9 @@
 
   function pairs(data) {
     const points = [...data.others, ...data.kept, ...data.hull];
-    const domains = { x: d3.extent(points, (p) => p[0]), y: d3.extent(points, (p) => p[1]) };
+    // A single pair has no extent: a tenth of its value on both sides has round ticks.
+    const around = ([low, high]) => (low < high ? [low, high] : [low - (Math.abs(low) / 10 || 0.1), high + (Math.abs(high) / 10 || 0.1)]);
+    const domains = { x: around(d3.extent(points, (p) => p[0])), y: around(d3.extent(points, (p) => p[1])) };
     // Members are numbered here; the table of members has their names.
     const labels = (data.labels ?? []).map((l) => ({ ...l, text: l.names.map((name) => name.split(" ")[0]).join(" + ") }));
     const named = (some, end) => Plot.text(some.filter((l) => l.end === end), {
@@ -218,6 +220,8 @@
       const some = placed(d3.sort(labels, (l) => l.y), Math.max(width, 240), 300, domains);
       return {
         marginTop: 34,
+        x: { domain: domains.x },
+        y: { domain: domains.y },
         marks: [
           ...axes(data.x_label, data.y_label, undefined, [], data.hull.map((p) => p[1]), scaled(data.format)),
           Plot.dot(data.others, { x: (p) => p[0], y: (p) => p[1], r: 2.2, fill: colour("grey"), fillOpacity: 0.55 }),
