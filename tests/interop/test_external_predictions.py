@@ -211,7 +211,7 @@ def test_numbers_are_those_of_a_regression(tmp_path, rng):
         read_predictions(other, like=known)
 
 
-@pytest.mark.parametrize("shape", [(10**12,), (10**18,), (2**40, 2**40), (-1,)])
+@pytest.mark.parametrize("shape", [(10**12,), (10**18,), (2**40, 2**40)])
 def test_a_header_that_announces_more_than_the_file_holds(tmp_path, shape):
     header = {"descr": "<f8", "fortran_order": False, "shape": shape}
     with (tmp_path / "a.npy").open("wb") as file:
