@@ -413,7 +413,7 @@ def test_nothing_breaks_regression(pruner, case):
     ],
     ids=["auto", "log", "probit", "gaussian"],
 )
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(hostile_votes())
 def test_nothing_breaks_classification(pruner, case):
     _fit_or_refuse(clone(pruner), *case)

@@ -155,7 +155,7 @@ def test_sdp_needs_its_extra(monkeypatch, binary_problem):
     assert everybody.bound_ == everybody.objective_
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(hostile_regression(), hostile_votes())
 def test_nothing_breaks_a_search(regression, votes):
     for case in (regression, votes):
