@@ -41,7 +41,7 @@ QUICK = {
     "grow": "--sets diabetes --seeds 1 --members 200",
     "intervals": "--sets diabetes --class-sets digits --splits 2 --members 40",
     "networks": "--members 20 --rivals 1 --repeats 1 --batches 200 --sizes 1 --sets diabetes --splits 1",
-    "printed": "--sets generated --draws 2 --rows 500 --ensembles forest bag",
+    "printed": "--sets generated --draws 4 --rows 500 --ensembles forest bag",
     "probabilities": "banana digits",
     "regression-pools": "--sets diabetes --splits 1",
     "prune": "--rows 1000 --members 100",
